@@ -1,0 +1,51 @@
+"""Messages → prompt text → token ids. ``selection`` finds a model's encoder, ``models`` holds one file per model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sglang_parity.errors import RequestError
+from sglang_parity.render.selection import ChatModel, UnsupportedModelError, load_model
+
+if TYPE_CHECKING:
+    from sglang_parity.request import ChatRequest
+
+__all__ = ["ChatModel", "Prompt", "UnsupportedModelError", "load_model", "render"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What the engine is given.
+
+    Attributes:
+        text: the prompt, with the continued turn where there is one. Empty where the client sent ``input_ids``.
+        token_ids: its token ids.
+    """
+
+    text: str
+    token_ids: list[int]
+
+
+def render(request: ChatRequest, model: ChatModel) -> Prompt:
+    """Renders and tokenizes a request as ``serving_chat.py::_apply_jinja_template`` does.
+
+    A turn to be continued is tokenized apart from what stands before it, so no token spans the seam, and loses a
+    leading BOS (``serving_chat.py::_append_assistant_prefix_to_prompt_ids``).
+
+    Raises:
+        RequestError: SGLang fails on these messages. Status 400, kind ``BadRequest``, or status 500, kind
+            ``InternalServerError``.
+    """
+    if request.input_ids is not None:
+        return Prompt(text="", token_ids=request.input_ids)
+
+    try:
+        segments = model.encoder.encode(request)
+    except RecursionError as error:  # JSON nested hundreds deep
+        raise RequestError(f"Internal server error: {error}", status=500, kind="InternalServerError") from error
+    token_ids = model.tokenizer.encode(segments.prompt).ids
+    if segments.continuation:
+        continued = model.tokenizer.encode(segments.continuation).ids
+        token_ids += continued[1:] if continued[:1] == [model.bos_token_id] else continued
+    return Prompt(text=segments.prompt + segments.continuation, token_ids=token_ids)
