@@ -1,0 +1,136 @@
+"""One chat request, from the body that Dynamo hands over to the chunks that it sends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sglang_parity.errors import to_dynamo
+from sglang_parity.headers import set_prompt_headers
+from sglang_parity.parse import ParseOptions, StopStrings
+from sglang_parity.render import render
+from sglang_parity.request import read_request, refuse_conflicting_constraints
+from sglang_parity.request.dynamo import body_from_dynamo, requested_extra_fields
+from sglang_parity.respond import Chunks, Reading, StreamedAnswer, WholeAnswer
+from sglang_parity.sampling import engine_request
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+    from concurrent.futures import Executor
+
+    from sglang_parity.checkpoint import Checkpoint
+    from sglang_parity.parse import OutputFormat, Vocabulary
+    from sglang_parity.render import ChatModel, Prompt
+    from sglang_parity.request import ChatRequest
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ServedModel:
+    """All that the requests for one model share; made once by ``provider.load_served_model``."""
+
+    chat_model: ChatModel
+    checkpoint: Checkpoint
+    vocabulary: Vocabulary
+    output_format: OutputFormat
+    reasoning_end_id: int | None
+    context_length: int | None
+    default_chat_template_kwargs: Mapping[str, Any] | None
+
+
+class ChatEngine:
+    """Serves the chat requests of one model."""
+
+    def __init__(self, model: ServedModel, routed_engine: Any, render_pool: Executor) -> None:
+        """``routed_engine`` is Dynamo's; reading, rendering and tokenizing run in ``render_pool``, off the loop."""
+        self._model = model
+        self._routed_engine = routed_engine
+        self._render_pool = render_pool
+
+    async def generate(self, request: dict[str, Any], context: Any) -> AsyncIterator[dict[str, Any]]:
+        """Answers one request with ``chat.completion.chunk`` objects; Dynamo folds them where it is not streamed.
+
+        Raises:
+            dynamo.llm.exceptions.InvalidArgument, dynamo.llm.HttpError: see ``errors.to_dynamo``.
+            dynamo.llm.exceptions.RoutedEngineError: as the router raised it.
+        """
+        try:
+            loop = asyncio.get_running_loop()
+            chat, prompt = await loop.run_in_executor(self._render_pool, self._prepare, request)
+            set_prompt_headers(context, prompt)
+
+            items = await self._routed_engine.generate(self._engine_request(chat, prompt), context=context)
+            answer = self._answer(chat, prompt, Chunks(context.id(), chat.model, _nvext(request, prompt)))
+            async for item in items:
+                data = item.data()
+                if data is None:
+                    continue
+                for chunk in answer.feed(data):
+                    yield chunk
+                if answer.finished:
+                    break
+            for chunk in answer.finish():
+                yield chunk
+        except Exception as error:
+            raise to_dynamo(error, context.id()) from error
+
+    def _prepare(self, request: dict[str, Any]) -> tuple[ChatRequest, Prompt]:
+        chat = read_request(
+            body_from_dynamo(request),
+            default_chat_template_kwargs=self._model.default_chat_template_kwargs,
+            context_length=self._model.context_length,
+        )
+        prompt = render(chat, self._model.chat_model)
+        refuse_conflicting_constraints(chat)
+        return chat, prompt
+
+    def _engine_request(self, chat: ChatRequest, prompt: Prompt) -> dict[str, Any]:
+        checkpoint = self._model.checkpoint
+        return engine_request(
+            chat,
+            prompt.token_ids,
+            eos_token_ids=checkpoint.eos_token_ids,
+            generation_config=checkpoint.generation_config,
+        )
+
+    def _answer(self, chat: ChatRequest, prompt: Prompt, chunks: Chunks) -> StreamedAnswer | WholeAnswer:
+        model = self._model
+        stops = [chat.stop] if isinstance(chat.stop, str) else chat.stop or []
+        reading = Reading(
+            vocabulary=model.vocabulary,
+            stops=StopStrings.of(stops, model.checkpoint.tokenizer),
+            output_format=model.output_format,
+            options=_parse_options(chat),
+            reasoning_end_id=model.reasoning_end_id if chat.require_reasoning else None,
+        )
+        kind = StreamedAnswer if chat.stream else WholeAnswer
+        return kind(chat, len(prompt.token_ids), reading, chunks)
+
+
+def _parse_options(chat: ChatRequest) -> ParseOptions:
+    kwargs = chat.chat_template_kwargs or {}
+    may_call_tools = chat.effective_tools and chat.tool_choice != "none"
+    return ParseOptions(
+        in_reasoning=chat.require_reasoning,
+        separate_reasoning=chat.separate_reasoning,
+        stream_reasoning=chat.stream_reasoning,
+        tool_names=frozenset(tool.function.name for tool in chat.effective_tools) if may_call_tools else None,
+        continued_content=_continued_content(chat),
+        force_nonempty_content=kwargs.get("force_nonempty_content") is True,
+    )
+
+
+def _continued_content(chat: ChatRequest) -> str:
+    """Text of the final assistant message where the answer goes on with it; parts do not count."""
+    last = chat.messages[-1]
+    continues = chat.continue_final_message and last.role == "assistant"
+    return last.content if continues and isinstance(last.content, str) else ""
+
+
+def _nvext(request: dict[str, Any], prompt: Prompt) -> dict[str, Any]:
+    """The fields that the client asked for by name, for the response's ``nvext``."""
+    offered = {"prompt_token_ids": prompt.token_ids, "prompt": prompt.text}
+    return {field: offered[field] for field in requested_extra_fields(request) if field in offered}

@@ -1,0 +1,209 @@
+"""One response: engine items go in, chunks come out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sglang_parity.errors import EngineError
+from sglang_parity.parse import OutputText, ReasoningTokens, StreamParser, parse_whole
+from sglang_parity.respond.logprobs import logprob_entries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sglang_parity.parse import OutputFormat, ParseOptions, StopStrings, Vocabulary
+    from sglang_parity.request import ChatRequest
+    from sglang_parity.respond.chunks import Chunk, Chunks
+
+# Dynamo's finish reasons of a generation that ended well, as OpenAI's.
+_FINISH_REASONS = {"eos": "stop", "stop": "stop", "length": "length"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How one request's output is read.
+
+    Attributes:
+        vocabulary: the tokenizer's.
+        stops: the request's stop strings.
+        output_format: the model's reasoning and tool-call formats.
+        options: what the request says about them.
+        reasoning_end_id: id that ends reasoning, None where reasoning is not counted.
+    """
+
+    vocabulary: Vocabulary
+    stops: StopStrings
+    output_format: OutputFormat
+    options: ParseOptions
+    reasoning_end_id: int | None
+
+
+class Answer:
+    """What the streamed and the whole answer share: the state of each choice, and the usage."""
+
+    def __init__(self, request: ChatRequest, prompt_tokens: int, reading: Reading, chunks: Chunks) -> None:
+        self._request = request
+        self._prompt_tokens = prompt_tokens
+        self._reading = reading
+        self._chunks = chunks
+        self._choices = [_Choice(request, reading) for _ in range(request.n)]
+
+    @property
+    def finished(self) -> bool:
+        return all(choice.finish_reason for choice in self._choices)
+
+    def _usage(self) -> dict[str, Any]:
+        """``usage`` as ``usage_processor.py::calculate_usage`` counts it: the prompt once, the choices summed."""
+        completion_tokens = sum(choice.text.token_count for choice in self._choices)
+        reasoning_tokens = sum(choice.reasoning_tokens.count for choice in self._choices)
+        return {
+            "prompt_tokens": self._prompt_tokens,
+            "completion_tokens": completion_tokens,
+            "total_tokens": self._prompt_tokens + completion_tokens,
+            "completion_tokens_details": {"reasoning_tokens": reasoning_tokens},
+        }
+
+    def _refuse_half_answer(self) -> None:
+        if not self.finished:
+            raise EngineError("the worker ended the stream before the answer was finished")
+
+
+class _Choice:
+    """One choice as far as it has been generated.
+
+    Attributes:
+        text: its text, up to a stop string.
+        reasoning_tokens: how many of its tokens are reasoning.
+        finish_reason: OpenAI's, None while it is being generated. ``tool_calls`` is not yet put in.
+    """
+
+    def __init__(self, request: ChatRequest, reading: Reading) -> None:
+        self.text = OutputText(
+            reading.vocabulary,
+            reading.stops,
+            skip_special_tokens=request.skip_special_tokens,
+            streamed=request.stream,
+        )
+        self.reasoning_tokens = ReasoningTokens(reading.reasoning_end_id)
+        self.finish_reason: str | None = None
+
+    def read(self, item: dict[str, Any]) -> str:
+        """Takes one engine item; returns the text that it adds."""
+        token_ids: list[int] = item["token_ids"]
+        engine_reason = item.get("finish_reason")
+        seen = self.text.token_count
+        if engine_reason is None:
+            text = self.text.feed(token_ids)
+        else:
+            self.finish_reason = _FINISH_REASONS.get(engine_reason)
+            if self.finish_reason is None:
+                raise EngineError(f"the engine ended the generation with {engine_reason!r}")
+            text = self.text.finish(token_ids, stop_token=self.finish_reason == "stop")
+        if self.text.matched is not None:
+            self.finish_reason = "stop"
+        self.reasoning_tokens.feed(token_ids[: self.text.token_count - seen])
+        return text
+
+
+class StreamedAnswer(Answer):
+    """An answer sent as it comes (``serving_chat.py::_generate_chat_stream``)."""
+
+    def __init__(self, request: ChatRequest, prompt_tokens: int, reading: Reading, chunks: Chunks) -> None:
+        super().__init__(request, prompt_tokens, reading, chunks)
+        self._parsers = [StreamParser(reading.output_format, reading.options) for _ in self._choices]
+        self._called_tool = [False] * request.n
+        self._started = [False] * request.n
+        options = request.stream_options
+        self._include_usage = bool(options and options.include_usage)
+        self._continuous_usage = bool(options and options.continuous_usage_stats)
+
+    def feed(self, item: dict[str, Any]) -> Iterator[Chunk]:
+        """The chunks of one engine item.
+
+        Raises:
+            EngineError: the engine gave the generation up.
+        """
+        index = item.get("index") or 0
+        choice, parser, chunks = self._choices[index], self._parsers[index], self._chunks
+        if choice.finish_reason:  # ended by a stop string; the engine has not noticed yet
+            return
+        if not self._started[index]:
+            self._started[index] = True
+            yield chunks.role(index)
+
+        text = choice.read(item)
+        delta = parser.finish(text) if choice.finish_reason else parser.feed(text)
+        step = []
+        if delta.reasoning:
+            step.append(chunks.reasoning(index, delta.reasoning))
+        if delta.content:
+            step.append(chunks.content(index, delta.content))
+        if self._request.logprobs:
+            entries = logprob_entries(item, self._request.top_logprobs or 0, self._reading.vocabulary)
+            step = step or [chunks.logprobs_only(index)]
+            step[0]["choices"][0]["logprobs"] = {"content": entries}
+        step += [chunks.tool_call(index, call) for call in delta.tool_calls]
+        for chunk in step:
+            if self._continuous_usage:
+                chunk["usage"] = self._usage()
+            yield chunk
+
+        self._called_tool[index] |= bool(delta.tool_calls)
+
+    def finish(self) -> Iterator[Chunk]:
+        """The chunks that end the stream.
+
+        Raises:
+            EngineError: a choice has not been finished: what has been sent is no whole answer.
+        """
+        self._refuse_half_answer()
+        for index, choice in enumerate(self._choices):
+            assert choice.finish_reason is not None
+            called = self._called_tool[index] and choice.finish_reason == "stop"
+            yield self._chunks.finish(index, "tool_calls" if called else choice.finish_reason)
+        if self._include_usage:
+            yield self._chunks.usage(self._usage())
+
+
+class WholeAnswer(Answer):
+    """An answer sent when it is complete (``serving_chat.py::_build_chat_response``)."""
+
+    def __init__(self, request: ChatRequest, prompt_tokens: int, reading: Reading, chunks: Chunks) -> None:
+        super().__init__(request, prompt_tokens, reading, chunks)
+        self._texts: list[list[str]] = [[] for _ in self._choices]
+        self._logprobs: list[list[dict[str, Any]]] = [[] for _ in self._choices]
+
+    def feed(self, item: dict[str, Any]) -> Iterator[Chunk]:
+        """Nothing goes out before the end.
+
+        Raises:
+            EngineError: the engine gave the generation up.
+        """
+        index = item.get("index") or 0
+        choice = self._choices[index]
+        if not choice.finish_reason:
+            self._texts[index].append(choice.read(item))
+            if self._request.logprobs:
+                top = self._request.top_logprobs or 0
+                self._logprobs[index] += logprob_entries(item, top, self._reading.vocabulary)
+        yield from ()
+
+    def finish(self) -> Iterator[Chunk]:
+        """One chunk per choice, and the usage.
+
+        Raises:
+            EngineError: a choice has not been finished.
+        """
+        self._refuse_half_answer()
+        for index, choice in enumerate(self._choices):
+            message = parse_whole("".join(self._texts[index]), self._reading.output_format, self._reading.options)
+            assert choice.finish_reason is not None
+            called = bool(message.tool_calls) and choice.finish_reason == "stop"
+            yield self._chunks.whole(
+                index,
+                message,
+                "tool_calls" if called else choice.finish_reason,
+                self._logprobs[index] if self._request.logprobs else None,
+            )
+        yield self._chunks.usage(self._usage())
