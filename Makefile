@@ -1,0 +1,53 @@
+# `make` lists the commands.
+SHELL := /bin/bash -o pipefail
+VENV := .venv
+PY := $(VENV)/bin
+# Every profile, so that these commands see the stack whichever one it runs.
+COMPOSE := docker compose --profile cpu --profile gpu
+
+.DEFAULT_GOAL := help
+.PHONY: help up down logs status doctor test e2e load fixtures lint
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+up: ## bring the stack up and wait until it answers (STACK=cpu|gpu to choose)
+	@stack/up.sh
+
+down: ## stop the stack and remove its containers
+	@$(COMPOSE) down
+
+logs: ## follow the logs of all services
+	@$(COMPOSE) logs --follow --tail 50
+
+status: ## the services, their health and their memory
+	@$(COMPOSE) ps --all
+	@docker stats --no-stream --format 'table {{.Name}}\t{{.CPUPerc}}\t{{.MemUsage}}' $$($(COMPOSE) ps --quiet)
+
+doctor: ## what this machine can run, and why not the rest
+	@stack/install.sh python
+	@stack/doctor.py
+
+test: $(VENV)/installed ## the fast tests: no Docker, every recorded fixture
+	$(PY)/pytest processor/tests loadtest/tests stack/tests
+
+e2e: $(VENV)/installed ## the live tests against the running stack, or one started for them; report in results/e2e
+	$(PY)/pytest e2e
+
+load: $(VENV)/installed ## 30 seconds of load on frontend and reference
+	$(PY)/locust -f loadtest/ --headless -u 8 -t 30s
+
+fixtures: ## record the fixtures anew from SGLang's own code (CHECK=1 fails where anything would change)
+	fixtures/record/run.sh $(if $(CHECK),--check)
+
+lint: $(VENV)/installed ## ruff and mypy --strict
+	$(PY)/ruff check .
+	$(PY)/ruff format --check .
+	$(PY)/mypy processor/src processor/tests e2e loadtest stack fixtures/record fixtures/checkpoint/build.py fixtures/checkpoint/standin_models/plan.py
+
+$(VENV)/installed: requirements-dev.txt processor/pyproject.toml
+	@stack/install.sh python
+	python3 -m venv $(VENV)
+	$(PY)/pip install --quiet --no-deps -r requirements-dev.txt
+	$(PY)/pip install --quiet --no-deps --no-build-isolation --editable processor
+	@touch $@
