@@ -29,7 +29,7 @@ doctor: ## what this machine can run, and why not the rest
 	@stack/doctor.py
 
 test: $(VENV)/installed ## the fast tests: no Docker, every recorded fixture
-	$(PY)/pytest processor/tests loadtest/tests stack/tests
+	$(PY)/pytest
 
 e2e: $(VENV)/installed ## the live tests against the running stack, or one started for them; report in results/e2e
 	$(PY)/pytest e2e
@@ -43,7 +43,7 @@ fixtures: ## record the fixtures anew from SGLang's own code (CHECK=1 fails wher
 lint: $(VENV)/installed ## ruff and mypy --strict
 	$(PY)/ruff check .
 	$(PY)/ruff format --check .
-	$(PY)/mypy processor/src processor/tests e2e loadtest stack fixtures/record fixtures/checkpoint/build.py fixtures/checkpoint/standin_models/plan.py
+	$(PY)/mypy processor/src processor/tests e2e loadtest stack fixtures/record fixtures/checkpoint
 
 $(VENV)/installed: requirements-dev.txt processor/pyproject.toml
 	@stack/install.sh python

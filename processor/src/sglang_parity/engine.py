@@ -14,7 +14,7 @@ from sglang_parity.render import render
 from sglang_parity.request import read_request, refuse_conflicting_constraints
 from sglang_parity.request.dynamo import body_from_dynamo, requested_extra_fields
 from sglang_parity.respond import Chunks, Reading, StreamedAnswer, WholeAnswer
-from sglang_parity.sampling import engine_request
+from sglang_parity.sampling import engine_request, refuse_what_the_engine_would
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -85,6 +85,12 @@ class ChatEngine:
         )
         prompt = render(chat, self._model.chat_model)
         refuse_conflicting_constraints(chat)
+        refuse_what_the_engine_would(
+            chat,
+            len(prompt.token_ids),
+            context_length=self._model.context_length,
+            vocab_size=self._model.checkpoint.config["vocab_size"],
+        )
         return chat, prompt
 
     def _engine_request(self, chat: ChatRequest, prompt: Prompt) -> dict[str, Any]:

@@ -1,9 +1,11 @@
-"""How the engine is to generate: one request, as Dynamo's router takes it."""
+"""How the engine is to generate: one request, as Dynamo's router takes it, and what SGLang's engine would refuse."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
+from sglang_parity.errors import RequestError
 from sglang_parity.request.body import JsonSchemaResponseFormat, ResponseFormat
 
 if TYPE_CHECKING:
@@ -30,34 +32,113 @@ def engine_request(
         eos_token_ids: ids that end a generation.
         generation_config: the checkpoint's ``generation_config.json``.
     """
-    sampling: dict[str, Any] = {
-        "n": request.n,
-        "presence_penalty": request.presence_penalty,
-        "frequency_penalty": request.frequency_penalty,
-        "seed": request.seed,
-        "guided_decoding": _guided_decoding(request),
-    }
-    for name, default in _SAMPLING_DEFAULTS.items():
-        value = getattr(request, name)
-        sampling[name] = generation_config.get(name, default) if value is None else value
-
     return {
         "model": request.model,
         "token_ids": token_ids,
         "require_reasoning": request.require_reasoning,
         "stop_conditions": {
-            "max_tokens": request.max_completion_tokens or request.max_tokens,
+            "max_tokens": _max_new_tokens(request),
             "stop_token_ids": request.stop_token_ids,
             "min_tokens": request.min_tokens,
             "ignore_eos": request.ignore_eos,
         },
-        "sampling_options": sampling,
+        "sampling_options": {
+            "n": request.n,
+            "presence_penalty": request.presence_penalty,
+            "frequency_penalty": request.frequency_penalty,
+            "seed": request.seed,
+            "guided_decoding": _guided_decoding(request),
+            **_with_defaults(request, generation_config),
+        },
         "output_options": {
             "logprobs": (request.top_logprobs or 0) if request.logprobs else None,
             "skip_special_tokens": request.skip_special_tokens,
         },
         "eos_token_ids": list(eos_token_ids),
         "annotations": [],
+    }
+
+
+def refuse_what_the_engine_would(
+    request: ChatRequest, prompt_tokens: int, *, context_length: int | None, vocab_size: int
+) -> None:
+    """Refuses what SGLang refuses between the prompt and the scheduler, in its order and words.
+
+    Mirrors ``tokenizer_manager.py::_validate_one_request`` and ``sampling_params.py::SamplingParams.verify``. Dynamo's
+    worker would raise the same, and the client would see a 500.
+
+    Args:
+        request: the request as SGLang reads it.
+        prompt_tokens: number of ids in the prompt.
+        context_length: the worker's, None where it published none.
+        vocab_size: the checkpoint's.
+
+    Raises:
+        RequestError: status 400, kind ``BadRequestError``.
+    """
+    objection = _length_objection(request, prompt_tokens, context_length) or _sampling_objection(request, vocab_size)
+    if objection is not None:
+        raise RequestError(objection)
+
+
+def _length_objection(request: ChatRequest, prompt_tokens: int, context_length: int | None) -> str | None:
+    if context_length is None:
+        return None
+    if prompt_tokens >= context_length:
+        return (
+            f"The input ({prompt_tokens} tokens) is longer than the model's context length ({context_length} tokens)."
+        )
+    max_new_tokens = _max_new_tokens(request)
+    if max_new_tokens is not None and prompt_tokens + max_new_tokens > context_length:
+        return (
+            f"Requested token count exceeds the model's maximum context length of {context_length} tokens. You "
+            f"requested a total of {prompt_tokens + max_new_tokens} tokens: {prompt_tokens} tokens from the input "
+            f"messages and {max_new_tokens} tokens for the completion. Please reduce the number of tokens in the "
+            "input messages or the completion to fit within the limit."
+        )
+    return None
+
+
+def _sampling_objection(request: ChatRequest, vocab_size: int) -> str | None:
+    temperature, top_p, min_p, top_k = request.temperature, request.top_p, request.min_p, request.top_k
+    repetition, minimum, maximum = request.repetition_penalty, request.min_tokens, _max_new_tokens(request)
+    if temperature is not None and not (math.isfinite(temperature) and temperature >= 0.0):
+        return f"temperature must be a non-negative finite number, got {temperature}."
+    if top_p is not None and not 0.0 < top_p <= 1.0:
+        return f"top_p must be in (0, 1], got {top_p}."
+    if min_p is not None and not 0.0 <= min_p <= 1.0:
+        return f"min_p must be in [0, 1], got {min_p}."
+    if top_k is not None and top_k < 1 and top_k != -1:
+        return f"top_k must be -1 (disable) or at least 1, got {top_k}."
+    for name in ("frequency_penalty", "presence_penalty"):
+        if not -2.0 <= getattr(request, name) <= 2.0:
+            return f"{name} must be in [-2, 2], got {getattr(request, name)}."
+    if repetition is not None and not 0.0 < repetition <= 2.0:
+        return f"repetition_penalty must be in (0, 2] (1.0 = no penalty), got {repetition}."
+    if minimum < 0:
+        return f"min_new_tokens must be in [0, max_new_tokens], got {minimum}."
+    if maximum is not None and maximum < 0:
+        return f"max_new_tokens must be at least 0, got {maximum}."
+    if maximum is not None and minimum > maximum:
+        return f"min_new_tokens must be in [0, max_new_tokens({maximum})], got {minimum}."
+    for token_id in request.logit_bias or ():
+        if not 0 <= int(token_id) < vocab_size:
+            return f"logit_bias must has keys in [0, {vocab_size - 1}], got {token_id}."
+    if request.seed is not None and not -(2**63) <= request.seed < 2**63:
+        return f"sampling_seed must be in [-2**63, 2**63 - 1], got {request.seed}."
+    return None
+
+
+def _max_new_tokens(request: ChatRequest) -> int | None:
+    """0 counts as not given (``protocol.py::to_sampling_params``); None is until the end of the context."""
+    return request.max_completion_tokens or request.max_tokens
+
+
+def _with_defaults(request: ChatRequest, generation_config: Mapping[str, Any]) -> dict[str, Any]:
+    given = {name: getattr(request, name) for name in _SAMPLING_DEFAULTS}
+    return {
+        name: generation_config.get(name, default) if given[name] is None else given[name]
+        for name, default in _SAMPLING_DEFAULTS.items()
     }
 
 

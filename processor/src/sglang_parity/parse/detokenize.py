@@ -85,7 +85,8 @@ class Detokenizer:
 
     def feed(self, token_ids: Iterable[int]) -> str:
         """The text that is certain after these ids; it never ends in half a character."""
-        text = self._held + self._utf8.decode(self._bytes_of(token_ids))
+        pieces = self._pieces
+        text = self._held + self._utf8.decode(b"".join([pieces[token_id] for token_id in token_ids]))
         inside_character = bool(self._utf8.getstate()[0])
         if not inside_character and not text.endswith(REPLACEMENT):
             self._held = ""
@@ -99,10 +100,6 @@ class Detokenizer:
         text = self._held + self._utf8.decode(b"", final=True)
         self._held = ""
         return text
-
-    def _bytes_of(self, token_ids: Iterable[int]) -> bytes:
-        pieces = self._pieces
-        return b"".join([pieces[token_id] for token_id in token_ids])
 
 
 def _settled_length(text: str) -> int:

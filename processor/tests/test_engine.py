@@ -1,0 +1,301 @@
+"""One request through the engine: what goes to the router, what comes back, what each failure becomes.
+
+The router is a stand-in that answers with recorded items; everything else is the processor's own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from dynamo.llm.exceptions import HttpError, InvalidArgument, WorkerUnavailable
+from sglang_parity.engine import ChatEngine, ServedModel
+from sglang_parity.provider import Options, load_served_model
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
+    from pathlib import Path
+
+    from sglang_parity.checkpoint import Checkpoint
+
+HI = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+HI_IDS = [0, 128803, 23166, 128804, 128822]
+EOS = 1
+
+
+@dataclass
+class Item:
+    """An item of a routed stream, as Dynamo's ``Annotated`` shows it."""
+
+    content: dict[str, Any] | None
+
+    def data(self) -> dict[str, Any] | None:
+        return self.content
+
+
+@dataclass
+class Router:
+    """Answers every request with the same items, then fails where it is told to."""
+
+    items: Iterable[dict[str, Any] | None]
+    failure: Exception | None = None
+    requests: list[dict[str, Any]] = field(default_factory=list)
+
+    async def generate(self, request: dict[str, Any], context: Any) -> AsyncIterator[Item]:
+        assert context.id() == "request-1"
+        self.requests.append(request)
+        return self._stream()
+
+    async def _stream(self) -> AsyncIterator[Item]:
+        for item in self.items:
+            yield Item(item)
+        if self.failure is not None:
+            raise self.failure
+
+
+class Context:
+    """Dynamo's request context, with the documented call for response headers."""
+
+    def __init__(self) -> None:
+        self.headers: dict[str, str] = {}
+
+    def id(self) -> str:
+        return "request-1"
+
+    def set_response_header(self, name: str, value: str) -> bool:
+        self.headers[name] = value
+        return True
+
+
+@dataclass
+class Card:
+    """A model's deployment card, as far as the processor looks at it."""
+
+    directory: Path
+    published: dict[str, Any]
+
+    def name(self) -> str:
+        return "m"
+
+    def local_dir(self) -> str:
+        return str(self.directory)
+
+    def runtime_config(self) -> dict[str, Any]:
+        return self.published
+
+
+PUBLISHED = {"tool_call_parser": "deepseekv4", "reasoning_parser": "deepseek-v4", "context_length": 1000}
+
+
+@functools.cache
+def served_model(directory: Path) -> ServedModel:
+    return load_served_model(Card(directory, PUBLISHED), Options())
+
+
+def answer(
+    checkpoint: Checkpoint, request: dict[str, Any], router: Router, context: Context | None = None
+) -> list[dict[str, Any]]:
+    """All chunks of one request."""
+
+    async def collect() -> list[dict[str, Any]]:
+        with ThreadPoolExecutor(1) as pool:
+            engine = ChatEngine(served_model(checkpoint.path), router, pool)
+            return [chunk async for chunk in engine.generate(request, context or Context())]
+
+    return asyncio.run(collect())
+
+
+def output(checkpoint: Checkpoint, text: str, *, finish: str = "stop") -> list[dict[str, Any]]:
+    """The items of an engine that generates this text one token a step, and EOS where it stops by itself."""
+    ids = checkpoint.tokenizer.encode(text, add_special_tokens=False).ids + ([EOS] if finish == "stop" else [])
+    items: list[dict[str, Any]] = [{"token_ids": [token_id], "finish_reason": None, "index": 0} for token_id in ids]
+    items[-1]["finish_reason"] = finish
+    return items
+
+
+def deltas(chunks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [chunk["choices"][0]["delta"] for chunk in chunks if chunk["choices"]]
+
+
+def test_the_router_gets_the_prompt_and_sglangs_sampling_defaults(checkpoint: Checkpoint) -> None:
+    router = Router(output(checkpoint, "Hello"))
+    answer(checkpoint, HI, router)
+    (request,) = router.requests
+    assert request == {
+        "model": "m",
+        "token_ids": HI_IDS,
+        "require_reasoning": False,
+        "stop_conditions": {"max_tokens": None, "stop_token_ids": None, "min_tokens": 0, "ignore_eos": False},
+        "sampling_options": {
+            "n": 1,
+            "presence_penalty": 0.0,
+            "frequency_penalty": 0.0,
+            "seed": None,
+            "guided_decoding": None,
+            "temperature": 1.0,
+            "top_p": 1.0,
+            "top_k": -1,
+            "min_p": 0.0,
+            "repetition_penalty": 1.0,
+        },
+        "output_options": {"logprobs": None, "skip_special_tokens": True},
+        "eos_token_ids": [EOS],
+        "annotations": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "section", "sent"),
+    [
+        ({"max_tokens": 7}, "stop_conditions", {"max_tokens": 7}),
+        ({"max_tokens": 7, "max_completion_tokens": 5}, "stop_conditions", {"max_tokens": 5}),
+        ({"ignore_eos": True, "min_tokens": 2}, "stop_conditions", {"ignore_eos": True, "min_tokens": 2}),
+        ({"temperature": 0.0, "seed": 3}, "sampling_options", {"temperature": 0.0, "seed": 3}),
+        ({"logprobs": True}, "output_options", {"logprobs": 0}),
+        ({"logprobs": True, "top_logprobs": 2}, "output_options", {"logprobs": 2}),
+        (
+            {"response_format": {"type": "json_object"}},
+            "sampling_options",
+            {"guided_decoding": {"json": {"type": "object"}}},
+        ),
+    ],
+)
+def test_what_a_request_says_of_sampling_reaches_the_router(
+    checkpoint: Checkpoint, fields: dict[str, Any], section: str, sent: dict[str, Any]
+) -> None:
+    router = Router(output(checkpoint, "Hello"))
+    answer(checkpoint, HI | fields, router)
+    assert router.requests[0][section].items() >= sent.items()
+
+
+def test_a_streamed_answer_comes_in_sglangs_order(checkpoint: Checkpoint) -> None:
+    request = HI | {"stream": True, "stream_options": {"include_usage": True}, "reasoning_effort": "high"}
+    *chunks, usage = answer(checkpoint, request, Router(output(checkpoint, "so</think>Yes 你")))
+    assert deltas(chunks) == [
+        {"role": "assistant", "content": ""},
+        {"reasoning_content": "so"},
+        {"content": "Yes"},
+        {"content": " "},
+        {"content": "你"},
+        {},
+    ]
+    assert [chunk["choices"][0].get("finish_reason") for chunk in chunks] == [None, None, None, None, None, "stop"]
+    prompt_tokens = usage["usage"]["prompt_tokens"]
+    assert usage["choices"] == []
+    assert usage["usage"] == {
+        "prompt_tokens": prompt_tokens,
+        "completion_tokens": 6,
+        "total_tokens": prompt_tokens + 6,
+        "completion_tokens_details": {"reasoning_tokens": 2},
+    }
+
+
+CALL = """<｜DSML｜tool_calls>
+<｜DSML｜invoke name="f">
+<｜DSML｜parameter name="a" string="false">1</｜DSML｜parameter>
+</｜DSML｜invoke>
+</｜DSML｜tool_calls>"""
+TOOLS = {"tools": [{"type": "function", "function": {"name": "f"}}]}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_tool_call_ends_with_its_own_finish_reason(checkpoint: Checkpoint, stream: bool) -> None:
+    chunks = answer(checkpoint, HI | TOOLS | {"stream": stream}, Router(output(checkpoint, f"Let me see.\n\n{CALL}")))
+    calls = [call for delta in deltas(chunks) for call in delta.get("tool_calls", ())]
+    assert "".join(delta.get("content", "") for delta in deltas(chunks)) == "Let me see."
+    assert [(call["index"], call["function"]) for call in calls] == [(0, {"name": "f", "arguments": '{"a": 1}'})]
+    assert [
+        choice["finish_reason"] for chunk in chunks for choice in chunk["choices"] if choice.get("finish_reason")
+    ] == ["tool_calls"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_call_cut_by_the_length_is_no_call(checkpoint: Checkpoint, stream: bool) -> None:
+    router = Router(output(checkpoint, CALL[:60], finish="length"))
+    chunks = answer(checkpoint, HI | TOOLS | {"stream": stream}, router)
+    assert not [delta for delta in deltas(chunks) if delta.get("tool_calls")]
+    assert [choice.get("finish_reason") for chunk in chunks for choice in chunk["choices"]][-1] == "length"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_stop_string_ends_the_answer_and_the_generation(checkpoint: Checkpoint, stream: bool) -> None:
+    endless = ({"token_ids": [30594], "finish_reason": None, "index": 0} for _ in range(10**9))
+    chunks = answer(checkpoint, HI | {"stop": ["你好你好"], "stream": stream}, Router(endless))
+    assert "".join(delta.get("content", "") for delta in deltas(chunks)) == ""
+    assert [choice.get("finish_reason") for chunk in chunks for choice in chunk["choices"]][-1] == "stop"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_prompt_comes_back_on_request(checkpoint: Checkpoint, stream: bool) -> None:
+    request = HI | {"nvext": {"extra_fields": ["prompt_token_ids", "prompt", "other"]}, "stream": stream}
+    first, *others = answer(checkpoint, request, Router(output(checkpoint, "Hello")))
+    assert first["nvext"] == {
+        "prompt_token_ids": HI_IDS,
+        "prompt": "<｜begin▁of▁sentence｜><｜User｜>Hi<｜Assistant｜></think>",
+    }
+    assert not any("nvext" in chunk for chunk in others)
+
+
+def test_the_prompt_is_told_in_response_headers(checkpoint: Checkpoint) -> None:
+    context = Context()
+    answer(checkpoint, HI, Router(output(checkpoint, "Hello")), context)
+    assert context.headers == {
+        "x-prompt-tokens": "5",
+        "x-prompt-sha256": "95aeed952d0173ec8849b13faec66eb61ec4412cd9c41dae0c405257559365a6",
+        "x-chat-processor": "sglang-parity/0.1.0",
+    }
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("fields", "raised", "text"),
+    [
+        ({"messages": [{"role": "user", "content": 5}]}, InvalidArgument, "5 validation errors"),
+        ({"tool_choice": "required"}, InvalidArgument, "Tools cannot be empty if tool choice is set to required."),
+        ({"messages": [{"role": "developer", "content": ""}]}, HttpError, "HTTP 500: Internal server error: "),
+        (
+            {"max_tokens": 996},
+            InvalidArgument,
+            "Requested token count exceeds the model's maximum context length of 1000",
+        ),
+        ({"messages": [{"role": "user", "content": "a b c " * 999}]}, InvalidArgument, "is longer than the model's"),
+        ({"top_k": 0}, InvalidArgument, "top_k must be -1 (disable) or at least 1, got 0."),
+    ],
+)
+def test_a_refused_request_never_reaches_the_router(
+    checkpoint: Checkpoint, fields: dict[str, Any], raised: type[Exception], text: str, stream: bool
+) -> None:
+    router = Router([])
+    with pytest.raises(raised) as caught:
+        answer(checkpoint, HI | fields | {"stream": stream}, router)
+    assert text in str(caught.value)
+    assert router.requests == []
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("router", "raised", "text"),
+    [
+        (Router([{"token_ids": [30594], "finish_reason": None}]), HttpError, "ended the stream before"),
+        (Router([]), HttpError, "ended the stream before"),
+        (Router([{"token_ids": [30594], "finish_reason": "cancelled"}]), HttpError, "'cancelled'"),
+        (Router([], WorkerUnavailable("gone")), WorkerUnavailable, "gone"),
+        (Router([], InvalidArgument("bad grammar")), InvalidArgument, "bad grammar"),
+        (Router([], RuntimeError("/some/path")), HttpError, "internal error of the chat processor"),
+    ],
+)
+def test_a_failed_generation_is_an_error_and_no_short_answer(
+    checkpoint: Checkpoint, router: Router, raised: type[Exception], text: str, stream: bool
+) -> None:
+    with pytest.raises(raised) as caught:
+        answer(checkpoint, HI | {"stream": stream}, router)
+    assert text in str(caught.value)
+
+
+def test_items_without_data_are_passed_over(checkpoint: Checkpoint) -> None:
+    chunks = answer(checkpoint, HI, Router([None, *output(checkpoint, "Hello"), None]))
+    assert deltas(chunks) == [{"role": "assistant", "content": "Hello"}]
