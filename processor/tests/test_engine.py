@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from dynamo.llm.exceptions import HttpError, InvalidArgument, WorkerUnavailable
+from dynamo.llm.exceptions import Cancelled, HttpError, InvalidArgument, WorkerUnavailable
 from sglang_parity.engine import ChatEngine, ServedModel
 from sglang_parity.provider import Options, load_served_model
 
@@ -60,8 +60,12 @@ class Router:
 class Context:
     """Dynamo's request context, with the documented call for response headers."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, stopped: bool = False) -> None:
         self.headers: dict[str, str] = {}
+        self.stopped = stopped
+
+    def is_stopped(self) -> bool:
+        return self.stopped
 
     def id(self) -> str:
         return "request-1"
@@ -294,6 +298,13 @@ def test_a_failed_generation_is_an_error_and_no_short_answer(
     with pytest.raises(raised) as caught:
         answer(checkpoint, HI | {"stream": stream}, router)
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_client_that_has_gone_is_no_error_of_the_worker(checkpoint: Checkpoint, stream: bool) -> None:
+    router = Router([{"token_ids": [30594], "finish_reason": None}])
+    with pytest.raises(Cancelled):
+        answer(checkpoint, HI | {"stream": stream}, router, Context(stopped=True))
 
 
 def test_items_without_data_are_passed_over(checkpoint: Checkpoint) -> None:

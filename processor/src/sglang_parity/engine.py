@@ -7,6 +7,8 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dynamo.llm.exceptions import Cancelled
+
 from sglang_parity.errors import to_dynamo
 from sglang_parity.headers import set_prompt_headers
 from sglang_parity.parse import ParseOptions, StopStrings
@@ -72,10 +74,12 @@ class ChatEngine:
                     yield chunk
                 if answer.finished:
                     break
+            if not answer.finished and context.is_stopped():
+                raise Cancelled("the client has gone")
             for chunk in answer.finish():
                 yield chunk
         except Exception as error:
-            raise to_dynamo(error, context.id()) from error
+            raise to_dynamo(error, context.id()) from None
 
     def _prepare(self, request: dict[str, Any]) -> tuple[ChatRequest, Prompt]:
         chat = read_request(

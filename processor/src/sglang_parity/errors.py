@@ -59,7 +59,6 @@ def to_dynamo(error: Exception, request_id: str) -> Exception:
         case DynamoException() | HttpError():
             return error
         case EngineError():
-            logger.error("request %s: %s", request_id, error)
             return HttpError(500, str(error))
         case _:
             logger.error("request %s failed", request_id, exc_info=error)
