@@ -217,6 +217,42 @@ def test_a_tool_call_ends_with_its_own_finish_reason(checkpoint: Checkpoint, str
     ] == ["tool_calls"]
 
 
+def with_logprobs(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    alternatives = [[{"rank": 1, "token_id": EOS, "logprob": -2.0}, {"rank": 2, "token_id": 0, "logprob": -3.0}]]
+    return [item | {"log_probs": [-1.0], "top_logprobs": alternatives} for item in items]
+
+
+def test_logprobs_show_every_token_and_as_many_alternatives_as_asked_for(checkpoint: Checkpoint) -> None:
+    router = Router(with_logprobs(output(checkpoint, "Hello")))
+    chunks = answer(checkpoint, HI | {"logprobs": True, "top_logprobs": 1}, router)
+    hello, eos = chunks[0]["choices"][0]["logprobs"]["content"]
+    end = {"token": "<｜end▁of▁sentence｜>", "bytes": list("<｜end▁of▁sentence｜>".encode())}
+    assert hello == {
+        "token": "Hello",
+        "bytes": list(b"Hello"),
+        "logprob": -1.0,
+        "top_logprobs": [end | {"logprob": -2.0}],
+    }
+    assert eos == end | {"logprob": -1.0, "top_logprobs": [end | {"logprob": -2.0}]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "text", "carriers"),
+    [
+        ({}, "Hello world", [{"content": "Hello"}, {"content": " world"}, {}]),
+        ({"reasoning_effort": "high"}, "so</think>Yes", [{"reasoning_content": "so"}, {}, {"content": "Yes"}, {}]),
+        (TOOLS, "Hello world", [{}, {}, {}]),
+    ],
+    ids=["on content", "on reasoning, alone where a marker is held back", "alone where tools are looked for"],
+)
+def test_streamed_logprobs_ride_where_sglang_puts_them(
+    checkpoint: Checkpoint, fields: dict[str, Any], text: str, carriers: list[dict[str, Any]]
+) -> None:
+    router = Router(with_logprobs(output(checkpoint, text)))
+    chunks = answer(checkpoint, HI | fields | {"stream": True, "logprobs": True}, router)
+    assert deltas([chunk for chunk in chunks if chunk["choices"][0].get("logprobs")]) == carriers
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_call_cut_by_the_length_is_no_call(checkpoint: Checkpoint, stream: bool) -> None:
     router = Router(output(checkpoint, CALL[:60], finish="length"))

@@ -23,6 +23,10 @@ class OutputFormat:
     reasoning: ReasoningFormat | None
     tools: ToolCallFormat | None
 
+    @property
+    def has_parser(self) -> bool:
+        return self.reasoning is not None or self.tools is not None
+
     def reasoning_end_id(self, tokenizer: Tokenizer) -> int | None:
         """The id of the token that ends reasoning, or None without a reasoning format.
 

@@ -121,6 +121,9 @@ class StreamedAnswer(Answer):
     def feed(self, item: dict[str, Any]) -> Iterator[Chunk]:
         """The chunks of one engine item.
 
+        Logprobs ride on a step's first chunk, or follow it in a chunk of their own where that is held back or comes
+        from the tool-call parser (``serving_chat.py::_generate_stream_content``).
+
         Raises:
             EngineError: the engine gave the generation up.
         """
@@ -139,11 +142,13 @@ class StreamedAnswer(Answer):
             step.append(chunks.reasoning(index, delta.reasoning))
         if delta.content:
             step.append(chunks.content(index, delta.content))
+        step += [chunks.tool_call(index, call) for call in delta.tool_calls]
         if self._request.logprobs:
             entries = logprob_entries(item, self._request.top_logprobs or 0, self._reading.vocabulary)
-            step = step or [chunks.logprobs_only(index)]
-            step[0]["choices"][0]["logprobs"] = {"content": entries}
-        step += [chunks.tool_call(index, call) for call in delta.tool_calls]
+            if delta.reasoning or (delta.content and self._reading.options.tool_names is None):
+                step[0]["choices"][0]["logprobs"] = {"content": entries}
+            elif self._reading.output_format.has_parser:
+                step.append(chunks.logprobs(index, entries))
         for chunk in step:
             if self._continuous_usage:
                 chunk["usage"] = self._usage()

@@ -43,9 +43,11 @@ class Chunks:
     def tool_call(self, index: int, call: ToolCall) -> Chunk:
         return self._chunk(index, {"tool_calls": [_tool_call(call)]})
 
-    def logprobs_only(self, index: int) -> Chunk:
-        """For a step whose text is held back: its logprobs still go out."""
-        return self._chunk(index, {})
+    def logprobs(self, index: int, entries: Sequence[dict[str, Any]]) -> Chunk:
+        """The logprobs of a step whose text is held back, or goes out without them."""
+        chunk = self._chunk(index, {})
+        chunk["choices"][0]["logprobs"] = {"content": entries}
+        return chunk
 
     def finish(self, index: int, reason: str) -> Chunk:
         chunk = self._chunk(index, {})
