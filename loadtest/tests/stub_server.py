@@ -1,0 +1,124 @@
+"""A server that answers rightly, or wrongly in each way that must count as a failure."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+REASONING_AFTER_S, CONTENT_AFTER_S = 0.05, 0.4
+STALL_S = 2.0
+
+
+def _data(payload: object) -> bytes:
+    return b"data: " + json.dumps(payload).encode() + b"\n\n"
+
+
+def _delta(delta: dict[str, object], finish_reason: str | None = None) -> bytes:
+    return _data({"choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]})
+
+
+ROLE = _delta({"role": "assistant", "content": ""})
+REASONING = _delta({"reasoning_content": "Let me think."})
+CONTENT = _delta({"content": "Yes."})
+FINISH = _delta({}, "stop")
+USAGE = _data({"choices": [], "usage": {"completion_tokens": 11}})
+DONE = b"data: [DONE]\n\n"
+
+# Cause of the failure, as Locust reports it, to the body of a 200 answer that has it.
+BROKEN_BODIES = {
+    "200: error event: engine died": [ROLE, CONTENT, _data({"error": {"message": "engine died", "code": 500}}), DONE],
+    "200: error event: worker lost": [ROLE, CONTENT, b'event: error\ndata: {"message": "worker lost"}\n\n', DONE],
+    "200: event is not a JSON object": [ROLE, CONTENT, b"data: oops\n\n", FINISH, USAGE, DONE],
+    "200: stream ended without [DONE]": [ROLE, CONTENT, FINISH, USAGE],
+    "200: stream ended without finish_reason": [ROLE, CONTENT, USAGE, DONE],
+    "200: finish_reason abort": [ROLE, CONTENT, _delta({}, "abort"), USAGE, DONE],
+    "200: no token": [ROLE, FINISH, USAGE, DONE],
+    "200: no usage": [ROLE, CONTENT, FINISH, DONE],
+}
+REFUSED = "503: overloaded, request …"
+CUT = "200: connection broken: HTTPParseError"
+STALLED = "200: timeout"
+SILENT = "no response: timeout"
+FAILURES = [*BROKEN_BODIES, REFUSED, CUT, STALLED, SILENT]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers rightly under ``/right``, and with one failure after another under ``/wrong``."""
+
+    protocol_version = "HTTP/1.1"
+    failures = itertools.cycle(FAILURES)
+
+    def do_GET(self) -> None:
+        self._json(200, {"data": [{"id": "stub"}]})
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path.startswith("/right"):
+            self._stream(self._right())
+            return
+        failure = next(self.failures)
+        if failure == REFUSED:
+            request_id = f"{time.time_ns():032x}"
+            self._json(503, {"error": {"message": f"overloaded, request {request_id}"}})
+        elif failure == SILENT:
+            time.sleep(STALL_S)
+            self.close_connection = True
+        elif failure == STALLED:
+            self._stream([ROLE, CONTENT], ending=b"")
+            time.sleep(STALL_S)
+        elif failure == CUT:
+            self._stream([ROLE, CONTENT], ending=b"")
+        else:
+            self._stream(BROKEN_BODIES[failure])
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing."""
+
+    def _right(self) -> Iterator[bytes]:
+        yield ROLE
+        time.sleep(REASONING_AFTER_S)
+        yield REASONING
+        time.sleep(CONTENT_AFTER_S)
+        yield from (CONTENT, FINISH, USAGE, DONE)
+
+    def _json(self, status: int, payload: object) -> None:
+        body = json.dumps(payload).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _stream(self, pieces: Iterator[bytes] | list[bytes], ending: bytes = b"0\r\n\r\n") -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for piece in pieces:
+            self.wfile.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
+        self.wfile.write(ending)
+        self.close_connection = not ending
+
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 64  # all users of a run connect at once
+
+    def handle_error(self, *_: object) -> None:
+        """A client that leaves early, at a timeout or at the end of a run, is no news."""
+
+
+@contextmanager
+def running() -> Iterator[str]:
+    """Run the server; gives its URL."""
+    with _Server(("127.0.0.1", 0), _Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
