@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
 from sglang_parity.checkpoint import Checkpoint
 from sglang_parity.engine import ChatEngine, ServedModel
 from sglang_parity.errors import OptionsError
+from sglang_parity.nodelay import send_at_once
 from sglang_parity.parse import Vocabulary, select_output_format
 from sglang_parity.render import load_model
 
@@ -43,11 +44,11 @@ class Options(BaseModel):
     effort_profile: str | None = None
 
 
-def provider(_config: Any, options: dict[str, Any]) -> Callable[..., Awaitable[PythonAsyncEngine]]:
+def provider(config: Any, options: dict[str, Any]) -> Callable[..., Awaitable[PythonAsyncEngine]]:
     """The entry point ``dynamo.frontend.chat_processors`` → ``sglang-parity``.
 
     Args:
-        _config: the Frontend's parsed configuration.
+        config: the Frontend's parsed configuration.
         options: the JSON object of ``--dyn-chat-processor-config``.
 
     Returns:
@@ -62,6 +63,7 @@ def provider(_config: Any, options: dict[str, Any]) -> Callable[..., Awaitable[P
 
     async def chat_engine_factory(_instance_id: Any, card: Any, routed_engine: Any) -> PythonAsyncEngine:
         model = await asyncio.to_thread(load_served_model, card, settings)
+        send_at_once(config.http_port)
         engine = ChatEngine(model, routed_engine, render_pool)
         return PythonAsyncEngine(engine.generate, asyncio.get_running_loop())
 
