@@ -111,19 +111,6 @@ def test_effective_tools_are_the_requests_then_those_of_system_and_developer_mes
     assert request.skip_special_tokens is False
 
 
-@pytest.mark.parametrize(
-    ("last", "expected"),
-    [
-        ({"role": "assistant", "content": "A"}, "A"),
-        ({"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "a b"),
-        ({"role": "assistant", "content": None}, ""),
-        ({"role": "user", "content": "A"}, None),
-    ],
-)
-def test_final_assistant_content(last: dict[str, Any], expected: str | None) -> None:
-    assert read_request({"messages": [USER, last]}).final_assistant_content == expected
-
-
 @pytest.mark.parametrize("body", [b"\xff\xfe", b'{"a": "\xc3"}', b"[1,]", b"Infinity"])
 def test_what_orjson_does_not_read_is_refused(body: bytes) -> None:
     with pytest.raises(RequestError) as refusal:

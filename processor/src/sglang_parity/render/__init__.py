@@ -42,8 +42,9 @@ def render(request: ChatRequest, model: ChatModel) -> Prompt:
 
     try:
         segments = model.encoder.encode(request)
-    except RecursionError as error:  # JSON nested hundreds deep
-        raise RequestError(f"Internal server error: {error}", status=500, kind="InternalServerError") from error
+    except RecursionError as error:  # JSON nested hundreds deep; SGLang gives up where it copies the messages
+        text = "Internal server error: maximum recursion depth exceeded while calling a Python object"
+        raise RequestError(text, status=500, kind="InternalServerError") from error
     token_ids = model.tokenizer.encode(segments.prompt).ids
     if segments.continuation:
         continued = model.tokenizer.encode(segments.continuation).ids

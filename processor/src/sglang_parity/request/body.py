@@ -381,12 +381,13 @@ class ChatRequest(BaseModel):
 
     input_ids: list[int] | None = None
 
-    rid: list[str] | str | None = None
-    extra_key: list[str] | str | None = None
-    cache_salt: list[str] | str | None = None
+    # SGLang writes these unions the other way round, but typing hands it the equal one that it saw first.
+    rid: str | list[str] | None = None
+    extra_key: str | list[str] | None = None
+    cache_salt: str | list[str] | None = None
     priority: int | None = None
 
-    bootstrap_host: list[str] | str | None = None
+    bootstrap_host: str | list[str] | None = None
     bootstrap_port: list[int | None] | int | None = None
     bootstrap_room: list[int] | int | None = None
 
@@ -441,12 +442,6 @@ class ChatRequest(BaseModel):
         ``explicit_thinking``.
         """
         return self.chat_template_kwargs is not None and self.chat_template_kwargs.get("thinking") is True
-
-    @property
-    def final_assistant_content(self) -> str | None:
-        """Text of the last message where that is the assistant's, before any continuation is taken off it."""
-        last = self.messages[-1] if self.messages else None
-        return last.text if last is not None and last.role == "assistant" else None
 
 
 def _unfold_json_schema(body: dict[str, Any]) -> None:
