@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from .compare import Difference
 
 
+LONG_TABLE = 40  # rows; on the page every table is whole
+
+
 class Outcome(StrEnum):
     OK = "ok"
     DIFF = "DIFF"  # the two servers answered differently
@@ -98,11 +101,15 @@ class Results:
 
 
 def terminal_lines(results: Results) -> Iterator[str]:
-    """The tables, then what was not run and why."""
+    """The tables, long ones without their rows that are ok, then what was not run and why."""
     for group, rows in results.tables().items():
         yield ""
         width = max(len(group), *(len(row.name) for row in rows))
         if all("" in row.checks for row in rows):
+            if len(rows) > LONG_TABLE:
+                not_ok = [row for row in rows if row.checks[""].outcome is not Outcome.OK]
+                yield f"{group}: {len(rows) - len(not_ok)} of {len(rows)} ok"
+                rows = not_ok
             for row in rows:
                 note = row.checks[""].reason if row.checks[""].outcome is Outcome.OK else ""
                 title = group if not row.name else f"{group}: {row.name}"
