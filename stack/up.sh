@@ -49,7 +49,12 @@ docker compose --progress plain build 2>&1 | tee "$build_log" | show_steps || {
 }
 
 say "services"
-docker compose --progress quiet up --detach --no-build --remove-orphans
+docker compose --progress quiet up --detach --no-build --remove-orphans || {
+    echo "error: Docker could not start the services, its words are above." >&2
+    echo "       A port that is taken: FRONTEND_PORT and REFERENCE_PORT move ours." >&2
+    echo "       Left over from an interrupted start: make down, then make up." >&2
+    exit 1
+}
 
 # Compose's own --wait says nothing until the end; an engine takes a minute on a CPU, and 15 on its first GPU start.
 limit=$([ "$STACK" = gpu ] && echo 3600 || echo 600)
@@ -65,7 +70,7 @@ until ! states | grep -qv ' running healthy$'; do
     if [ -n "$failed" ] || [ $((SECONDS - started)) -gt "$limit" ]; then
         failed=${failed:-$(awk '$3 != "healthy" {print $1; exit}' <<<"$now")}
         printf '\nerror: %s did not come up. Its last lines:\n\n' "$failed" >&2
-        docker compose logs --no-log-prefix --tail 25 "$failed" >&2
+        docker compose logs --no-color --no-log-prefix --tail 25 "$failed" >&2
         printf '\nAll of it: docker compose logs %s\n' "$failed" >&2
         exit 1
     fi
