@@ -6,7 +6,7 @@ PY := $(VENV)/bin
 COMPOSE := docker compose --profile cpu --profile gpu
 
 .DEFAULT_GOAL := help
-.PHONY: help up down logs status doctor test e2e load fixtures lint
+.PHONY: help up down logs status doctor test e2e load fixtures fuzz lint
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ load: $(VENV)/installed ## 30 seconds of load on frontend and reference
 
 fixtures: ## record the fixtures anew from SGLang's own code (CHECK=1 fails where anything would change)
 	fixtures/record/run.sh $(if $(CHECK),--check)
+
+fuzz: ## search for a request on which processor and SGLang differ (N=20000 SEED=0, or REPLAY=FILE)
+	fixtures/record/fuzz.sh $(if $(REPLAY),--replay $(REPLAY),--count $(or $(N),20000) --seed $(or $(SEED),0))
 
 lint: $(VENV)/installed ## ruff and mypy --strict
 	$(PY)/ruff check .

@@ -398,12 +398,19 @@ class ChatRequest(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _prepare(cls, body: dict[str, Any]) -> dict[str, Any]:
-        """SGLang's four before-validators, in the order in which pydantic runs them there."""
+        """SGLang's other before-validators, in the order in which pydantic runs them there."""
         body = dict(body)
-        _unfold_json_schema(body)
         _normalize_reasoning(body)
         _default_tool_choice(body)
         _adopt_data_parallel_rank(body)
+        return body
+
+    @model_validator(mode="before")
+    @classmethod
+    def _prepare_response_format(cls, body: dict[str, Any]) -> dict[str, Any]:
+        """Runs first, and apart: a refusal by the others shows the body as this leaves it."""
+        body = dict(body)
+        _unfold_json_schema(body)
         return body
 
     @field_validator("reasoning_effort", mode="before")
