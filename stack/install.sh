@@ -48,7 +48,7 @@ install_missing() {
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends iptables "${packages[@]}" >/dev/null
 }
 
-# Debian 12 has only the old Python Compose. The packages of Debian 13 install on it as they are, and nothing else is
+# Debian 12 has only the old Python Compose. These packages of Debian 13 install on it as they are; nothing else is
 # taken from there.
 use_docker_of_debian_13() {
     say "adding the Debian 13 suite to apt, for Docker's packages only"
@@ -64,7 +64,7 @@ use_docker_of_debian_13() {
 	Pin: release n=trixie
 	Pin-Priority: 50
 
-	Package: docker.io docker-cli docker-compose docker-buildx containerd runc
+	Package: docker.io docker-cli docker-compose docker-buildx containerd
 	Pin: release n=trixie
 	Pin-Priority: 600
 	PREFERENCES
