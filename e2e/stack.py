@@ -153,7 +153,7 @@ def open_stack() -> Iterator[Stack]:
     try:
         project = Project(docker.from_env())
     except docker.errors.DockerException as error:
-        raise StackError(f"Docker does not answer, and FRONTEND_URL and REFERENCE_URL are not set: {error}") from error
+        raise StackError(f"Docker does not answer, `make up` installs and starts it: {error}") from error
 
     states = project.states()
     if not any(state in ("running", "restarting") for state in states.values()):
@@ -163,7 +163,7 @@ def open_stack() -> Iterator[Stack]:
             yield _connect(frontend_url, reference_url, project, "docker compose, started by the suite")
         except subprocess.CalledProcessError as error:
             said = (error.stderr or b"").decode("utf-8", "replace")
-            raise StackError(f"`docker compose up --wait` failed:\n{said or error}") from error
+            raise StackError(f"`docker compose up --wait` failed, `make up` does more:\n{said or error}") from error
         finally:
             compose.stop(down=False)
     elif set(states) == set(SERVICES) and set(states.values()) == {"running"}:
