@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from sglang_parity.headers import token_ids_sha256
+from sglang_parity.request.dynamo import CARRIED_FIELDS
 
 from .servers import PATH, Body, Server
 from .stack import ROOT, Stack, open_stack
@@ -43,10 +44,15 @@ def recorded_cases() -> Iterator[RecordedCase]:
 
 
 def for_dynamo(request: Body) -> Body:
-    """The request as a client of the stack sends it: its model, one token, the prompt's ids in the answer.
+    """The request as a client of the stack sends it: its model, few tokens, the prompt's ids in the answer.
 
-    A turn is continued with ``add_generation_prompt: false`` beside it; without, Dynamo refuses (see ``gaps``).
+    A turn is continued with ``add_generation_prompt: false`` beside it, and what Dynamo does not let through at the top
+    goes into ``chat_template_kwargs.sglang``; as SGLang takes them, both are host gaps (see ``gaps``).
     """
+    kwargs = request.get("chat_template_kwargs", {})
+    if isinstance(kwargs, dict) and (carried := {key: request[key] for key in CARRIED_FIELDS & request.keys()}):
+        rest = {key: value for key, value in request.items() if key not in CARRIED_FIELDS}
+        request = {**rest, "chat_template_kwargs": {**kwargs, "sglang": carried}}
     continued = {"add_generation_prompt": False} if request.get("continue_final_message") else {}
     model = {"model": "stand-in"} if isinstance(request.get("model"), str) else {}
     unary = {"stream": False} if request.get("stream") is True else {}

@@ -217,6 +217,40 @@ def test_a_tool_call_ends_with_its_own_finish_reason(checkpoint: Checkpoint, str
     ] == ["tool_calls"]
 
 
+def carrying(**fields: Any) -> dict[str, Any]:
+    """A request as Dynamo hands it on, with SGLang's own fields where the front leaves them alone."""
+    return HI | {"chat_template_args": {"sglang": fields}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "prompt"),
+    [
+        ({"task": "query"}, "<｜begin▁of▁sentence｜><｜User｜>Hi<｜query｜>"),
+        ({"reasoning": {"enabled": True}}, "<｜begin▁of▁sentence｜><｜User｜>Hi<｜Assistant｜><think>"),
+        ({"reasoning_effort": 0.5}, "<｜begin▁of▁sentence｜><｜User｜>Hi<｜Assistant｜><think>"),
+    ],
+)
+def test_sglangs_own_fields_are_carried_in_the_template_kwargs(
+    checkpoint: Checkpoint, fields: dict[str, Any], prompt: str
+) -> None:
+    request = carrying(**fields) | {"nvext": {"extra_fields": ["prompt"]}}
+    chunks = answer(checkpoint, request, Router(output(checkpoint, "Hello")))
+    assert chunks[0]["nvext"] == {"prompt": prompt}
+
+
+def test_carried_fields_decide_how_the_output_is_read(checkpoint: Checkpoint) -> None:
+    request = carrying(separate_reasoning=False, reasoning_effort="high", stop_token_ids=[7])
+    router = Router(output(checkpoint, "so</think>Yes"))
+    assert deltas(answer(checkpoint, request, router))[0]["content"] == "so</think>Yes"
+    assert router.requests[0]["stop_conditions"]["stop_token_ids"] == [7]
+
+
+@pytest.mark.parametrize("carried", [{"messages": []}, {"stream": True}, ["task"], 5])
+def test_nothing_else_is_carried(checkpoint: Checkpoint, carried: Any) -> None:
+    with pytest.raises(InvalidArgument, match="is an object of these fields: "):
+        answer(checkpoint, HI | {"chat_template_args": {"sglang": carried}}, Router([]))
+
+
 def with_logprobs(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     alternatives = [[{"rank": 1, "token_id": EOS, "logprob": -2.0}, {"rank": 2, "token_id": 0, "logprob": -3.0}]]
     return [item | {"log_probs": [-1.0], "top_logprobs": alternatives} for item in items]
