@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from sglang_parity.parse import OutputFormat, Vocabulary
     from sglang_parity.render import ChatModel, Prompt
     from sglang_parity.request import ChatRequest
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
