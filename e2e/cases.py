@@ -10,13 +10,14 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .servers import MODES, Mode
+from sglang_parity.request.dynamo import CARRIED_FIELDS
+
+from .servers import MODES, Body, Mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Message = dict[str, Any]
-Body = dict[str, Any]
 
 BOS = "<｜begin▁of▁sentence｜>"
 THINKING = {"chat_template_kwargs": {"thinking": True}}
@@ -82,6 +83,15 @@ def text_part(text: str) -> Message:
 def tool(name: str, description: str, **properties: Any) -> Message:
     parameters = {"type": "object", "properties": properties, "required": list(properties)}
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+
+
+def carried(body: Body) -> Body:
+    """The body with the fields that Dynamo's front refuses or hides in the one place that it leaves alone."""
+    fields = {key: body[key] for key in CARRIED_FIELDS & body.keys()}
+    if not fields:
+        return body
+    rest = {key: value for key, value in body.items() if key not in CARRIED_FIELDS}
+    return {**rest, "chat_template_kwargs": {**body.get("chat_template_kwargs", {}), "sglang": fields}}
 
 
 # What the model writes for a call: every parameter with its JSON text, or its bare text where it is a string.
@@ -349,6 +359,32 @@ def _thinking_call(**fields: Any) -> Body:
 
 
 CASES = tuple(_cases())
+
+
+def _carried_cases() -> Iterator[Case]:
+    """Requests with fields that only ``carried`` brings through Dynamo's front."""
+    think = [user("Hi", f"{THOUGHTS}</think>Hello there.")]
+    for task in ("action", "query", "title"):
+        yield Case(f"task-{task}", {"messages": [user("Hi", "Done.")], "task": task}, needs="Done.")
+    for name, reasoning in (
+        ("effort-low", {"effort": "low"}),
+        ("effort-none", {"effort": "none"}),
+        ("enabled", {"enabled": True}),
+        ("disabled", {"enabled": False}),
+    ):
+        yield Case(f"reasoning-{name}", {"messages": think, "reasoning": reasoning}, needs="Hello there.")
+    for effort in (0, 0.5, 0.99):
+        yield Case(f"reasoning-effort-{effort}", {"messages": think, "reasoning_effort": effort}, needs="Hello there.")
+    yield Case("separate-reasoning-false", {"messages": think, "separate_reasoning": False, **THINKING}, needs="Hello")
+    yield Case("stream-reasoning-false", {"messages": think, "stream_reasoning": False, **THINKING}, needs="Hello")
+    whole = {"separate_reasoning": False, "stream_reasoning": False}
+    yield Case("neither", {"messages": think, **whole, **THINKING}, needs="Hello there.")
+    comma = {"stop_token_ids": [14]}
+    yield Case("stop-token-ids", {"messages": [user("Go.", "one, two, three")], **comma}, needs="one")
+    yield Case("stop-token-ids-in-reasoning", {"messages": [user("Go.", "a, b</think>c")], **comma, **THINKING})
+
+
+CARRIED = tuple(_carried_cases())
 assert len({case.name for case in CASES}) == len(CASES)
 
 # Asked one by one and all at once; batching must not change any answer.

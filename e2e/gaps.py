@@ -16,7 +16,6 @@ from .cases import (
     THINKING,
     TOOLS,
     WEATHER,
-    Body,
     Message,
     assistant,
     called,
@@ -25,7 +24,7 @@ from .cases import (
     tool,
     user,
 )
-from .servers import MODES, Mode
+from .servers import MODES, Body, Mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

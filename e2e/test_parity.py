@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .cases import CASES, TOGETHER, Body, Case
+from .cases import CARRIED, CASES, TOGETHER, Case, carried
 from .compare import Answer, AnswersDifferError, Difference, Refusal, differences, read_events
 from .gaps import EVERY_FIELD, FIELD_GAPS, REQUEST_GAPS, FieldGap, RequestGap
-from .servers import MODES, Mode, Server
+from .servers import MODES, Body, Mode, Server
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,9 +26,19 @@ def in_its_modes(cases: Iterable[Case] | Iterable[RequestGap] | Iterable[FieldGa
 @pytest.mark.parametrize(("case", "mode"), in_its_modes(CASES))
 def test_parity(stack: Stack, case: Case, mode: Mode) -> None:
     """A client cannot tell the two apart."""
+    hold_alike(stack, case, mode, for_frontend=case.body)
+
+
+@pytest.mark.parametrize(("case", "mode"), in_its_modes(CARRIED))
+def test_parity_of_carried_fields(stack: Stack, case: Case, mode: Mode) -> None:
+    """What Dynamo's front refuses at the top of a request means the same in ``chat_template_kwargs.sglang``."""
+    hold_alike(stack, case, mode, for_frontend=carried(case.body))
+
+
+def hold_alike(stack: Stack, case: Case, mode: Mode, for_frontend: Body) -> None:
     if case.scripted and stack.reference.model != "stand-in":
         pytest.skip(f"not run: only the stand-in checkpoint follows a script, this is {stack.reference.model}")
-    reference, frontend = stack.reference.ask(case.body, mode), stack.frontend.ask(case.body, mode)
+    reference, frontend = stack.reference.ask(case.body, mode), stack.frontend.ask(for_frontend, mode)
 
     assert isinstance(reference, Answer), f"the reference refuses the request: {reference}"
     assert not case.needs or reference.holds(case.needs), f"the reference does not say {case.needs!r}: {reference}"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from sglang_parity.headers import token_ids_sha256
-from sglang_parity.request.dynamo import CARRIED_FIELDS
 
+from .cases import carried
 from .servers import PATH, Body, Server
 from .stack import ROOT, Stack, open_stack
 
@@ -49,10 +49,8 @@ def for_dynamo(request: Body) -> Body:
     A turn is continued with ``add_generation_prompt: false`` beside it, and what Dynamo does not let through at the top
     goes into ``chat_template_kwargs.sglang``; as SGLang takes them, both are host gaps (see ``gaps``).
     """
-    kwargs = request.get("chat_template_kwargs", {})
-    if isinstance(kwargs, dict) and (carried := {key: request[key] for key in CARRIED_FIELDS & request.keys()}):
-        rest = {key: value for key, value in request.items() if key not in CARRIED_FIELDS}
-        request = {**rest, "chat_template_kwargs": {**kwargs, "sglang": carried}}
+    if isinstance(request.get("chat_template_kwargs", {}), dict):
+        request = carried(request)
     continued = {"add_generation_prompt": False} if request.get("continue_final_message") else {}
     model = {"model": "stand-in"} if isinstance(request.get("model"), str) else {}
     unary = {"stream": False} if request.get("stream") is True else {}
