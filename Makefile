@@ -3,10 +3,10 @@ SHELL := /bin/bash -o pipefail
 VENV := .venv
 PY := $(VENV)/bin
 # Every profile, so that these commands see the stack whichever one it runs.
-COMPOSE := docker compose --profile cpu --profile gpu
+COMPOSE := docker compose --profile cpu --profile gpu --profile stock
 
 .DEFAULT_GOAL := help
-.PHONY: help up down logs status doctor test e2e load fixtures fuzz lint
+.PHONY: help up down logs status doctor test e2e faults load fixtures fuzz lint
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ test: $(VENV)/installed ## the fast tests: no Docker, every recorded fixture
 e2e: $(VENV)/installed ## the live tests against the running stack, or one started for them; report in results/e2e
 	$(PY)/pytest e2e
 
+faults: $(VENV)/installed ## break the running stack in every way, under traffic: a table of what was answered (NAME='worker' to choose)
+	$(PY)/python -m faults $(if $(NAME),'$(NAME)')
+
 load: $(VENV)/installed ## 30 seconds of load on frontend and reference
 	$(PY)/locust -f loadtest/ --headless -u 8 -t 30s
 
@@ -46,7 +49,7 @@ fuzz: ## search for a request on which processor and SGLang differ (N=20000 SEED
 lint: $(VENV)/installed ## ruff and mypy --strict
 	$(PY)/ruff check .
 	$(PY)/ruff format --check .
-	$(PY)/mypy processor/src processor/tests e2e loadtest stack fixtures/record fixtures/checkpoint
+	$(PY)/mypy processor/src processor/tests e2e faults loadtest stack fixtures/record fixtures/checkpoint
 
 $(VENV)/installed: requirements-dev.txt processor/pyproject.toml
 	@stack/install.sh python

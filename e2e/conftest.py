@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from .compare import AnswersDifferError
-from .report import Check, Outcome, Results, terminal_lines, versions_of, write_report
+from .report import Check, Outcome, Results, Table, terminal_lines, versions_of, write_report
 from .stack import ROOT, Project, Stack, StackError, open_stack
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
 RESULTS = pytest.StashKey[Results]()
 REPORT_DIRECTORY = ROOT / "results" / "e2e"
@@ -37,6 +37,12 @@ def project(stack: Stack) -> Project:
     if stack.project is None:
         pytest.skip("not run: the stack is run by someone else, its containers are out of reach")
     return stack.project
+
+
+@pytest.fixture
+def add_table(pytestconfig: pytest.Config) -> Callable[[Table], None]:
+    """Puts a table of figures into the report."""
+    return pytestconfig.stash[RESULTS].figures.append
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -75,11 +75,22 @@ class Version:
     value: str
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Figures that a test found and does not judge: ``head`` and every row are of one length."""
+
+    title: str
+    note: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
 @dataclass(slots=True)
 class Results:
     """Everything that the report shows."""
 
     checks: list[Check] = field(default_factory=list)
+    figures: list[Table] = field(default_factory=list)
     versions: list[Version] = field(default_factory=list)
     origin: str = "no stack"
     started: float = field(default_factory=time.time)
@@ -119,11 +130,19 @@ def terminal_lines(results: Results) -> Iterator[str]:
         for row in rows:
             cells = (str(row.checks[mode].outcome) if mode in row.checks else "–" for mode in MODES)
             yield f"{row.name:<{width}}  " + "  ".join(f"{cell:<7}" for cell in cells)
+    for table in results.figures:
+        yield from ("", table.title, *_columns(table))
     yield ""
     reasons = Counter((check.group, check.reason) for check in results.of(Outcome.NOT_RUN))
     for (group, reason), count in reasons.items():
         yield f"not run: {group} ({count}): {reason}"
     yield ", ".join(f"{count} {outcome}" for outcome, count in results.counts().items())
+
+
+def _columns(table: Table) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(table.head, *table.rows, strict=True)]
+    for row in (table.head, *table.rows):
+        yield "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def title_of(check: Check) -> str:

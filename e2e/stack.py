@@ -19,7 +19,7 @@ from testcontainers.compose import DockerCompose
 from .servers import Server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 ROOT = Path(__file__).parents[1]
 PROJECT = "sglang-parity"
@@ -78,10 +78,21 @@ class Service:
         column = top["Titles"].index("UID")
         return {process[column] for process in top["Processes"]}
 
+    @property
+    def memory_mib(self) -> float:
+        """Memory in use, without the page cache that could be dropped."""
+        memory = self.container.stats(stream=False, one_shot=True)["memory_stats"]
+        return float(memory["usage"] - memory["stats"]["inactive_file"]) / (1 << 20)
+
     def run(self, *command: str) -> Output:
         """Runs a command in the container, as the container's user."""
         exit_code, output = self.container.exec_run(list(command))
         return Output(exit_code if exit_code is not None else -1, output.decode("utf-8", "replace"))
+
+    def port(self, inside: int) -> int:
+        """The port of this machine that leads to a port of the container."""
+        self.container.reload()
+        return int(self.container.ports[f"{inside}/tcp"][0]["HostPort"])
 
     def kill_processes(self) -> None:
         """Kills all that runs in it with SIGKILL, as a crash would: Docker, which did not ask for it, restarts it."""
@@ -112,6 +123,20 @@ class Project:
         if service is None:
             raise StackError(f"the compose project {PROJECT} has no container for {name}")
         return service
+
+    def up(self, settings: Mapping[str, str], workers: int = 1) -> None:
+        """Brings the services to these settings of `.env`, and to as many workers, and waits until all are healthy.
+
+        Raises:
+            StackError: they do not become so.
+        """
+        worker = self.service("worker").container.labels["com.docker.compose.service"]
+        command = ["docker", "compose", "up", "--detach", "--no-build", "--wait", "--scale", f"{worker}={workers}"]
+        profile = "gpu" if worker.endswith("-gpu") else "cpu"
+        environment = {**os.environ, "COMPOSE_PROFILES": profile, **settings}
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise StackError(f"`{' '.join(command)}` failed:\n{done.stderr}")
 
     def states(self) -> dict[str, str]:
         """The state of each service that has a container."""
