@@ -6,10 +6,10 @@ PY := $(VENV)/bin
 COMPOSE := docker compose --profile cpu --profile gpu --profile stock
 
 .DEFAULT_GOAL := help
-.PHONY: help up down logs status doctor test e2e faults load fixtures fuzz lint
+.PHONY: help up down logs status doctor test e2e faults load fixtures fuzz fuzz-outputs lint
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 up: ## bring the stack up and wait until it answers (STACK=cpu|gpu to choose)
 	@stack/up.sh
@@ -44,7 +44,10 @@ fixtures: ## record the fixtures anew from SGLang's own code (CHECK=1 fails wher
 	fixtures/record/run.sh $(if $(CHECK),--check)
 
 fuzz: ## search for a request on which processor and SGLang differ (N=20000 SEED=0, or REPLAY=FILE)
-	fixtures/record/fuzz.sh $(if $(REPLAY),--replay $(REPLAY),--count $(or $(N),20000) --seed $(or $(SEED),0))
+	fixtures/record/fuzz.sh requests $(if $(REPLAY),--replay $(REPLAY),--count $(or $(N),20000) --seed $(or $(SEED),0))
+
+fuzz-outputs: ## search for an engine output that processor and SGLang read differently (N=20000 SEED=0)
+	fixtures/record/fuzz.sh outputs --count $(or $(N),20000) --seed $(or $(SEED),0)
 
 lint: $(VENV)/installed ## ruff and mypy --strict
 	$(PY)/ruff check .

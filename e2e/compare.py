@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from sequence import body_in_dynamo, of_body, of_stream, stream_in_dynamo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -59,12 +61,14 @@ class Answer:
         usage: None where the answer carries none.
         prompt_token_ids: what was sent to the engine.
         prompt: the same as text.
+        whole: the body or the stream, in the form of ``sequence``.
     """
 
     choices: tuple[Choice, ...]
     usage: Usage | None
     prompt_token_ids: tuple[int, ...] = ()
     prompt: str = ""
+    whole: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def holds(self, text: str) -> bool:
         """Whether some text of the answer, or a finish reason, holds this text."""
@@ -117,7 +121,7 @@ def read_body(body: dict[str, Any]) -> Answer:
         joined = _Joined()
         joined.add(choice["message"], choice)
         choices.append(joined.choice())
-    return Answer(tuple(choices), _usage(body.get("usage")), *_prompt(body))
+    return Answer(tuple(choices), _usage(body.get("usage")), *_prompt(body), whole=of_body(_without_prompt(body)))
 
 
 def read_events(pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
@@ -163,7 +167,9 @@ def read_stream(pieces: Iterable[bytes]) -> Answer:
     usage: Usage | None = None
     token_ids: tuple[int, ...] = ()
     prompt = ""
+    chunks = []
     for chunk in read_events(pieces):
+        chunks.append(chunk)
         for choice in chunk["choices"]:
             joined[choice["index"]].add_delta(choice)
         if chunk.get("usage"):
@@ -176,7 +182,8 @@ def read_stream(pieces: Iterable[bytes]) -> Answer:
     for index, choice in joined.items():
         if choice.finish_reason is None:
             raise BrokenAnswerError(f"choice {index} has no finish reason")
-    return Answer(tuple(joined[index].choice() for index in sorted(joined)), usage, token_ids, prompt)
+    choices = tuple(joined[index].choice() for index in sorted(joined))
+    return Answer(choices, usage, token_ids, prompt, of_stream(map(_without_prompt, chunks)))
 
 
 @dataclass
@@ -252,6 +259,11 @@ def _prompt(part: dict[str, Any]) -> tuple[tuple[int, ...], str]:
     return tuple(sglext.get("input_ids") or nvext.get("prompt_token_ids") or ()), nvext.get("prompt") or ""
 
 
+def _without_prompt(part: dict[str, Any]) -> dict[str, Any]:
+    """Without what only carries the prompt."""
+    return {key: value for key, value in part.items() if key not in ("sglext", "nvext")}
+
+
 def _logprob(entry: dict[str, Any]) -> TokenLogprob:
     top = tuple((likely["token"], f"{likely['logprob']:.6g}") for likely in entry["top_logprobs"])
     return TokenLogprob(entry["token"], f"{entry['logprob']:.6g}", top)
@@ -282,7 +294,7 @@ class AnswersDifferError(AssertionError):
 
 
 def differences(reference: Answer | Refusal, frontend: Answer | Refusal, *, prompts: bool = True) -> list[Difference]:
-    """Where two answers part, field by field.
+    """Where two answers part, field by field, in all that they carry but ids and times.
 
     Of two refusals only the status is compared: the bodies have two forms. Without ``prompts`` the text of the prompt
     is left out, not its ids.
@@ -292,7 +304,7 @@ def differences(reference: Answer | Refusal, frontend: Answer | Refusal, *, prom
         return [] if equal else [Difference("status", _refused(reference), _refused(frontend))]
     if isinstance(reference, Refusal) or isinstance(frontend, Refusal):
         return [Difference("status", _refused(reference), _refused(frontend))]
-    left, right = dict(_flat("", reference)), dict(_flat("", frontend))
+    left, right = (dict(_flat("", _in_dynamo(answer))) for answer in (reference, frontend))
     return [
         Difference(name, *_where_they_part(left.get(name), right.get(name)))
         for name in dict.fromkeys([*left, *right])
@@ -300,21 +312,40 @@ def differences(reference: Answer | Refusal, frontend: Answer | Refusal, *, prom
     ]
 
 
+def _in_dynamo(answer: Answer) -> dict[str, Any]:
+    """All of an answer that Dynamo's front can carry; what it cannot is listed in ``gaps.FIELD_GAPS``."""
+    whole = answer.whole
+    carried = stream_in_dynamo(whole) if "usage_on" in whole else _folded(body_in_dynamo(whole))
+    return {"prompt_token_ids": answer.prompt_token_ids, "prompt": answer.prompt, **carried}
+
+
+def _folded(body: dict[str, Any]) -> dict[str, Any]:
+    """A unary body as Dynamo's front folds it: an empty text is null, and calls have no index but their place."""
+    choices = []
+    for choice in body["choices"]:
+        message = {key: value for key, value in choice["message"].items() if value != ""}
+        if "tool_calls" in message:
+            calls = message["tool_calls"]
+            message["tool_calls"] = [{key: call[key] for key in call if key != "index"} for call in calls]
+        choices.append({**choice, "message": message})
+    return {**body, "choices": choices}
+
+
 def _refused(answer: Answer | Refusal) -> str:
     return f"{answer.status} {answer.body[: 4 * SHOWN]}" if isinstance(answer, Refusal) else "200"
 
 
-def _flat(path: str, value: object) -> Iterator[tuple[str, object]]:
-    """The fields of an answer by path; a list of plain values counts as one."""
-    if is_dataclass(value):
-        for name in (entry.name for entry in fields(value)):
-            yield from _flat(f"{path}.{name}" if path else name, getattr(value, name))
-    elif isinstance(value, tuple) and value and is_dataclass(value[0]):
+def _flat(path: str, value: Any) -> Iterator[tuple[str, object]]:
+    """The values of an answer by path; token ids count as one. Dynamo carries logprobs in single precision."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _flat(f"{path}.{key}" if path else key, item)
+    elif isinstance(value, list):
         yield f"{path}.length", len(value)
         for index, item in enumerate(value):
             yield from _flat(f"{path}[{index}]", item)
     else:
-        yield path, value
+        yield path, f"{value:.6g}" if isinstance(value, float) else value
 
 
 def _where_they_part(left: object, right: object) -> tuple[str, str]:

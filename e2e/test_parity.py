@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,11 +13,23 @@ from .cases import CARRIED, CASES, TOGETHER, Case, carried
 from .compare import Answer, AnswersDifferError, Difference, Refusal, differences, read_events
 from .gaps import EVERY_FIELD, FIELD_GAPS, REQUEST_GAPS, FieldGap, RequestGap
 from .servers import MODES, Body, Mode, Server
+from .stack import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from .stack import Stack
+
+
+ANSWERS = ROOT / "fixtures" / "openai_parity" / "deepseek-v4-flash-0731.json"
+
+
+def recorded_answers() -> Iterator[Case]:
+    for case in json.loads(ANSWERS.read_text(encoding="utf-8"))["cases"]:
+        yield Case(case["name"], {key: value for key, value in case["request"].items() if key != "model"})
+
+
+RECORDED = tuple(recorded_answers())
 
 
 def in_its_modes(cases: Iterable[Case] | Iterable[RequestGap] | Iterable[FieldGap]) -> list[Any]:
@@ -32,6 +45,14 @@ def test_parity(stack: Stack, case: Case, mode: Mode) -> None:
 @pytest.mark.parametrize(("case", "mode"), in_its_modes(CARRIED))
 def test_parity_of_carried_fields(stack: Stack, case: Case, mode: Mode) -> None:
     """What Dynamo's front refuses at the top of a request means the same in ``chat_template_kwargs.sglang``."""
+    hold_alike(stack, case, mode, for_frontend=carried(case.body))
+
+
+@pytest.mark.parametrize(("case", "mode"), in_its_modes(RECORDED))
+def test_parity_of_recorded_answers(stack: Stack, case: Case, mode: Mode) -> None:
+    """The requests of ``fixtures/openai_parity``, whose answers are recorded, live."""
+    if mode == "unary":  # as it was recorded: without an option that streams alone have
+        case = replace(case, body={key: value for key, value in case.body.items() if key != "stream_options"})
     hold_alike(stack, case, mode, for_frontend=carried(case.body))
 
 

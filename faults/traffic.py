@@ -66,7 +66,7 @@ def _judge(server: Server, body: Body, expected: str, mode: Mode) -> tuple[Outco
     except httpx.TimeoutException:
         return Outcome.HUNG, f"nothing came for {HUNG_AFTER:.0f} s"
     except httpx.TransportError as error:
-        return Outcome.ERROR, f"connection lost ({type(error).__name__})"
+        return Outcome.ERROR, f"connection lost ({error})"
     except StreamFailedError:
         return Outcome.ERROR, "error event"
     except Exception as error:  # whatever the client cannot read is a wrong answer
