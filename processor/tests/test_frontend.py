@@ -22,7 +22,7 @@ def launch(*arguments: str) -> subprocess.CompletedProcess[str]:
         (["--dyn-chat-processor", "json:nothing"], "has no attribute 'nothing'"),
         (["--dyn-chat-processor", "sys:path"], "is no function"),
         (["--dyn-chat-processor", "sglang-parity", "--dyn-chat-processor-config", "{"], "not JSON"),
-        (["--dyn-chat-processor", "sglang-parity", "--dyn-chat-processor-config", "[]"], "a JSON object is needed"),
+        (["--dyn-chat-processor", "sglang-parity", "--dyn-chat-processor-config", "[]"], "not a JSON object"),
         (["--dyn-chat-processor", "sglang-parity", "--interactive"], "cannot go with --interactive"),
         (["--dyn-chat-processor", "sglang-parity", "--kserve-grpc-server"], "cannot go with --kserve-grpc-server"),
         (["--dyn-chat-processor", "sglang-parity", "--no-such-flag"], "--no-such-flag"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from sglang_parity import render_request
+from sglang_parity.arguments import json_object
 from sglang_parity.checkpoint import Checkpoint
 from sglang_parity.errors import RequestError
 from sglang_parity.render import ChatModel, UnsupportedModelError, load_model
@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     render.add_argument(
         "--default-chat-template-kwargs",
-        type=_json_object,
+        type=json_object,
         metavar="JSON",
         help="the server's default chat_template_kwargs; a request's own win (default: none)",
     )
@@ -78,13 +78,3 @@ def _checkpoint_directory(text: str) -> Path:
         if not (Path(text) / name).is_file():
             raise argparse.ArgumentTypeError(f"{text} has no {name}")
     return Path(text)
-
-
-def _json_object(text: str) -> dict[str, Any]:
-    try:
-        parsed = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise argparse.ArgumentTypeError(f"not JSON: {error}") from error
-    if not isinstance(parsed, dict):
-        raise argparse.ArgumentTypeError("not a JSON object")
-    return parsed

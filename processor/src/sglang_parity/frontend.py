@@ -13,7 +13,6 @@ Frontend's event loop, and Dynamo itself calls the factory, and retries it, as w
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Awaitable, Callable
 from importlib.metadata import EntryPoint, entry_points
@@ -22,6 +21,7 @@ from typing import Any
 from dynamo.frontend import main as dynamo_main
 from dynamo.frontend.frontend_args import FrontendArgGroup, FrontendConfig
 
+from sglang_parity.arguments import json_object
 from sglang_parity.errors import OptionsError
 
 ENTRY_POINT_GROUP = "dynamo.frontend.chat_processors"
@@ -111,7 +111,7 @@ def _accept_custom_processors(parser: argparse.ArgumentParser) -> None:
         CONFIG_FLAG,
         dest="chat_processor_config",
         metavar="JSON",
-        type=_json_object,
+        type=json_object,
         default={},
         help="Options of the custom chat processor, a JSON object.",
     )
@@ -124,16 +124,6 @@ def _processor_name(value: str) -> str:
         except LookupError as error:
             raise argparse.ArgumentTypeError(error.args[0]) from error
     return value
-
-
-def _json_object(value: str) -> dict[str, Any]:
-    try:
-        parsed = json.loads(value)
-    except json.JSONDecodeError as error:
-        raise argparse.ArgumentTypeError(f"not JSON: {error}") from error
-    if not isinstance(parsed, dict):
-        raise argparse.ArgumentTypeError(f"a JSON object is needed, not {value}")
-    return parsed
 
 
 def _refuse_other_inputs(config: FrontendConfig) -> None:
