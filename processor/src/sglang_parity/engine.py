@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dynamo.llm.exceptions import Cancelled
 
+from sglang_parity.compat import routed_items
 from sglang_parity.errors import to_dynamo
-from sglang_parity.headers import set_prompt_headers
+from sglang_parity.headers import EXTRA_FIELDS, request_id, set_processor_header, set_prompt_headers
 from sglang_parity.parse import ParseOptions, StopStrings
 from sglang_parity.render import render
 from sglang_parity.request import read_request, refuse_conflicting_constraints
@@ -53,32 +55,32 @@ class ChatEngine:
         """Answers one request with ``chat.completion.chunk`` objects; Dynamo folds them where it is not streamed.
 
         Raises:
-            dynamo.llm.exceptions.InvalidArgument, dynamo.llm.HttpError: see ``errors.to_dynamo``.
-            dynamo.llm.exceptions.RoutedEngineError: as the router raised it.
+            dynamo.llm.exceptions.DynamoException, dynamo.llm.HttpError: see the table in ``errors``.
         """
         try:
+            set_processor_header(context)
             loop = asyncio.get_running_loop()
-            chat, prompt = await loop.run_in_executor(self._render_pool, self._prepare, request)
+            chat, prompt = await loop.run_in_executor(self._render_pool, self._read_and_render, request)
             set_prompt_headers(context, prompt)
+            self._refuse_what_the_engine_would(chat, prompt)
 
-            items = await self._routed_engine.generate(self._engine_request(chat, prompt), context=context)
             answer = self._answer(chat, prompt, Chunks(context.id(), chat.model, _nvext(request, prompt)))
-            async for item in items:
-                data = item.data()
-                if data is None:
-                    continue
-                for chunk in answer.feed(data):
-                    yield chunk
-                if answer.finished:
-                    break
+            async with aclosing(
+                routed_items(self._routed_engine, self._engine_request(chat, prompt), context)
+            ) as items:
+                async for item in items:
+                    for chunk in answer.feed(item):
+                        yield chunk
+                    if answer.finished:
+                        break
             if not answer.finished and context.is_stopped():
                 raise Cancelled("the client has gone")
             for chunk in answer.finish():
                 yield chunk
         except Exception as error:
-            raise to_dynamo(error, context.id()) from None
+            raise to_dynamo(error, request_id(context)) from None
 
-    def _prepare(self, request: dict[str, Any]) -> tuple[ChatRequest, Prompt]:
+    def _read_and_render(self, request: dict[str, Any]) -> tuple[ChatRequest, Prompt]:
         chat = read_request(
             body_from_dynamo(request),
             default_chat_template_kwargs=self._model.default_chat_template_kwargs,
@@ -86,13 +88,15 @@ class ChatEngine:
         )
         prompt = render(chat, self._model.chat_model)
         refuse_conflicting_constraints(chat)
+        return chat, prompt
+
+    def _refuse_what_the_engine_would(self, chat: ChatRequest, prompt: Prompt) -> None:
         refuse_what_the_engine_would(
             chat,
             len(prompt.token_ids),
             context_length=self._model.context_length,
             vocab_size=self._model.checkpoint.config["vocab_size"],
         )
-        return chat, prompt
 
     def _engine_request(self, chat: ChatRequest, prompt: Prompt) -> dict[str, Any]:
         checkpoint = self._model.checkpoint
@@ -139,5 +143,4 @@ def _continued_content(chat: ChatRequest) -> str:
 
 def _nvext(request: dict[str, Any], prompt: Prompt) -> dict[str, Any]:
     """The fields that the client asked for by name, for the response's ``nvext``."""
-    offered = {"prompt_token_ids": prompt.token_ids, "prompt": prompt.text}
-    return {field: offered[field] for field in requested_extra_fields(request) if field in offered}
+    return {field: EXTRA_FIELDS[field](prompt) for field in requested_extra_fields(request) if field in EXTRA_FIELDS}

@@ -1,8 +1,29 @@
-"""What can go wrong with a request, and what each cause becomes for the client."""
+"""What can go wrong with a request, and what each cause becomes for the client.
+
+| cause | raised as | goes to Dynamo as | the client sees |
+|---|---|---|---|
+| SGLang refuses the request | ``RequestError`` 400 | ``InvalidArgument`` | 400, SGLang's message |
+| SGLang's server breaks on it | ``RequestError`` 500 | ``HttpError`` | 500 |
+| the worker refuses it | ``WorkerError`` InvalidRequest | ``InvalidArgument`` | 400, the worker's message |
+| the worker refuses it with another status | ``WorkerError`` RateLimited, ... | ``HttpError`` | that 4xx or 529 |
+| there is no worker, or it died, or is overloaded | ``WorkerError`` Unavailable | ``WorkerUnavailable`` | 503 |
+| the worker does not answer in time | ``WorkerError`` DeadlineExceeded | ``ConnectionTimeout`` | 504 |
+| the worker fails in any other way | ``WorkerError`` Internal, ... | ``HttpError`` | 500 |
+| the engine gives a generation up | ``EngineError`` | ``HttpError`` | 500 |
+| what Dynamo itself has classified | its own | itself | what Dynamo maps it to |
+| a fault of ours | anything else | ``HttpError`` | 500 |
+
+Where no message is named, the client sees a text of Dynamo's front that goes with the status.
+A stream that has begun ends with an error event of the same content. The log has every cause once, with the request's
+id, and a traceback where the fault is ours.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
+import re
+from typing import ClassVar
 
 logger = logging.getLogger(__name__)
 
@@ -31,34 +52,110 @@ class EngineError(Exception):
     """The engine did not finish an answer."""
 
 
-def to_dynamo(error: Exception, request_id: str) -> Exception:
-    """The exception that makes Dynamo's front answer as it should.
+class WorkerError(Exception):
+    """A worker refused a request or failed it, or no worker could be reached.
 
-    | cause | becomes | the client sees |
-    |---|---|---|
-    | ``RequestError``, status 400 | ``InvalidArgument`` | 400 and the message |
-    | ``RequestError``, other status | ``HttpError`` | that status and its standard text |
-    | the router's or the worker's own | itself | what Dynamo maps it to |
-    | ``EngineError`` | ``HttpError`` 500 | 500, or an error event in a stream that has begun |
-    | anything else, a fault of ours | ``HttpError`` 500 | the same; the log has the traceback |
+    Attributes:
+        category: Dynamo's word for what went wrong, a key of ``STATUS``.
+        message: the worker's words.
+    """
+
+    STATUS: ClassVar = {
+        "InvalidRequest": 400,
+        "Unauthenticated": 401,
+        "PermissionDenied": 403,
+        "NotFound": 404,
+        "Conflict": 409,
+        "PayloadTooLarge": 413,
+        "UnsupportedMedia": 415,
+        "RateLimited": 429,
+        "Cancelled": 499,
+        "Internal": 500,
+        "NotImplemented": 501,
+        "BackendProtocol": 502,
+        "Unavailable": 503,
+        "DeadlineExceeded": 504,
+        "CapacityExhausted": 529,
+    }
+
+    def __init__(self, category: str, message: str) -> None:
+        super().__init__(f"{category}: {message}")
+        self.category = category
+        self.message = message
+
+    @property
+    def status(self) -> int:
+        return self.STATUS[self.category]
+
+    @classmethod
+    def read(cls, text: str) -> WorkerError:
+        """Reads ``CATEGORY: MESSAGE``, as Dynamo 1.6 puts a worker's error into the text of a ``ValueError``.
+
+        The message is the worker's own, or JSON with it (``dynamo.llm.HttpError``), or the exception that the worker's
+        handler let escape. Of those SGLang takes a ``ValueError`` for a refusal, and answers 500 to all others
+        (``serving_base.py::handle_request``); Dynamo takes a ``TypeError`` for one too.
+        """
+        category, _, message = text.partition(": ")
+        if category not in cls.STATUS:
+            return cls("Internal", text)
+        if message.startswith("{"):
+            return cls(category, _message_of(message))
+        if category == "InvalidRequest" and (escaped := re.match(r"(\w+): ", message)):
+            if escaped[1] == "TypeError":
+                return cls("Internal", message)
+            if escaped[1].endswith("Error"):
+                return cls(category, message[escaped.end() :])
+        return cls(category, message)
+
+
+def _message_of(text: str) -> str:
+    try:
+        return str(json.loads(text)["message"])
+    except (ValueError, KeyError):
+        return text
+
+
+def to_dynamo(error: Exception, request_id: str) -> Exception:
+    """The exception that makes Dynamo's front answer as this module's table says, and the line in the log.
 
     Args:
         error: what was raised.
-        request_id: Dynamo's id of the request, for the log.
+        request_id: the request's name in the log.
     """
     # Rendering without a server needs no Dynamo.
-    from dynamo.llm.exceptions import DynamoException, HttpError, InvalidArgument
+    from dynamo.llm.exceptions import (
+        Cancelled,
+        ConnectionTimeout,
+        DynamoException,
+        HttpError,
+        InvalidArgument,
+        WorkerUnavailable,
+    )
+
+    from sglang_parity.compat import RoutedEngineError
 
     match error:
-        case RequestError(status=400):
-            logger.info("request %s refused: %s", request_id, error.message)
-            return InvalidArgument(error.message)
         case RequestError():
             logger.info("request %s refused with %d: %s", request_id, error.status, error.message)
+            return InvalidArgument(error.message) if error.status == 400 else HttpError(error.status, error.message)
+        case WorkerError():
+            level = logging.INFO if error.status < 500 else logging.ERROR
+            logger.log(level, "request %s failed at the worker: %s", request_id, error)
+            match error.category:
+                case "InvalidRequest":
+                    return InvalidArgument(error.message)
+                case "Cancelled":
+                    return Cancelled(error.message)
+                case "Unavailable":
+                    return WorkerUnavailable(error.message)
+                case "DeadlineExceeded":
+                    return ConnectionTimeout(error.message)
             return HttpError(error.status, error.message)
-        case DynamoException() | HttpError():
+        case DynamoException() | HttpError() | RoutedEngineError():
+            logger.info("request %s ended by Dynamo: %r", request_id, error)
             return error
         case EngineError():
+            logger.error("request %s failed: %s", request_id, error)
             return HttpError(500, str(error))
         case _:
             logger.error("request %s failed", request_id, exc_info=error)

@@ -131,11 +131,12 @@ class StreamedAnswer(Answer):
         choice, parser, chunks = self._choices[index], self._parsers[index], self._chunks
         if choice.finish_reason:  # ended by a stop string; the engine has not noticed yet
             return
+        # First, so that a generation that fails at its first item sends nothing, and gets a status of its own.
+        text = choice.read(item)
         if not self._started[index]:
             self._started[index] = True
             yield chunks.role(index)
 
-        text = choice.read(item)
         delta = parser.finish(text) if choice.finish_reason else parser.feed(text)
         step = []
         if delta.reasoning:
