@@ -26,8 +26,9 @@ async def routed_items(
     """Sends a preprocessed request to a worker; the engine's items, less those that carry no data.
 
     Raises:
-        WorkerError: Dynamo 1.6 has classified an error of the worker. It raises that as a plain ``ValueError``, and
-            would answer 400 to any that escapes.
+        WorkerError: Dynamo 1.6 has classified an error of the worker, or of the way to it. It raises a plain
+            ``ValueError``, or ``Exception`` where no worker took the request, and would answer 400 to the one and 500
+            to the other.
         RoutedEngineError: the same of a later Dynamo.
         dynamo.llm.exceptions.DynamoException: as the router raised it.
     """
@@ -36,7 +37,7 @@ async def routed_items(
             data = item.data()
             if data is not None:
                 yield data
-    except RoutedEngineError:
+    except (exceptions.DynamoException, RoutedEngineError):
         raise
-    except ValueError as error:
+    except Exception as error:
         raise WorkerError.read(str(error)) from error

@@ -89,7 +89,7 @@ class WorkerError(Exception):
 
     @classmethod
     def read(cls, text: str) -> WorkerError:
-        """Reads ``CATEGORY: MESSAGE``, as Dynamo 1.6 puts a worker's error into the text of a ``ValueError``.
+        """Reads ``CATEGORY: MESSAGE``, as Dynamo 1.6 writes a worker's error.
 
         The message is the worker's own, or JSON with it (``dynamo.llm.HttpError``), or the exception that the worker's
         handler let escape. Of those SGLang takes a ``ValueError`` for a refusal, and answers 500 to all others
@@ -141,16 +141,17 @@ def to_dynamo(error: Exception, request_id: str) -> Exception:
         case WorkerError():
             level = logging.INFO if error.status < 500 else logging.ERROR
             logger.log(level, "request %s failed at the worker: %s", request_id, error)
+            # Only a refusal's words are for the client.
             match error.category:
                 case "InvalidRequest":
                     return InvalidArgument(error.message)
                 case "Cancelled":
-                    return Cancelled(error.message)
+                    return Cancelled(error.category)
                 case "Unavailable":
-                    return WorkerUnavailable(error.message)
+                    return WorkerUnavailable(error.category)
                 case "DeadlineExceeded":
-                    return ConnectionTimeout(error.message)
-            return HttpError(error.status, error.message)
+                    return ConnectionTimeout(error.category)
+            return HttpError(error.status, error.category)
         case DynamoException() | HttpError() | RoutedEngineError():
             logger.info("request %s ended by Dynamo: %r", request_id, error)
             return error
