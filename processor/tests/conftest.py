@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import runpy
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from local_dynamo import NAMED, Frontend, LocalDynamo, wait_until
 from sglang_parity.checkpoint import Checkpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 BUILD = Path(__file__).parents[2] / "fixtures" / "checkpoint" / "build.py"
 
@@ -21,3 +26,12 @@ def checkpoint_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def checkpoint(checkpoint_directory: Path) -> Checkpoint:
     return Checkpoint.load(checkpoint_directory)
+
+
+@pytest.fixture(scope="session")
+def frontend(tmp_path_factory: pytest.TempPathFactory, checkpoint_directory: Path) -> Iterator[Frontend]:
+    """A real Frontend with the processor, and a scripted worker behind it, for tests that leave both as they are."""
+    dynamo = LocalDynamo(tmp_path_factory.mktemp("dynamo"), checkpoint_directory)
+    with dynamo.worker(), dynamo.frontend(*NAMED) as running:
+        wait_until(lambda: running.models() == ["m"])
+        yield running

@@ -90,9 +90,10 @@ class LocalDynamo:
     ) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
         log = self.folder / f"{name}.log"
         whole = {**os.environ, **self.variables, **environment}
-        with log.open("ab") as output, subprocess.Popen(
-            [sys.executable, *command], env=whole, stdout=output, stderr=subprocess.STDOUT
-        ) as process:
+        with (
+            log.open("ab") as output,
+            subprocess.Popen([sys.executable, *command], env=whole, stdout=output, stderr=subprocess.STDOUT) as process,
+        ):
             try:
                 yield process, log
             finally:

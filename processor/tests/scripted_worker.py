@@ -20,7 +20,7 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dynamo.llm import HttpError, ModelInput, ModelRuntimeConfig, ModelType, WorkerType, exceptions, register_model
+from dynamo.llm import ModelInput, ModelRuntimeConfig, ModelType, WorkerType, exceptions, register_model
 from dynamo.runtime import DistributedRuntime
 from tokenizers import Tokenizer
 
@@ -53,7 +53,7 @@ class ScriptedEngine:
 
 def failure(then: dict[str, Any]) -> Exception:
     if then["raise"] == "HttpError":
-        return HttpError(then["status"], then["message"])
+        return exceptions.HttpError(then["status"], then["message"])
     kind = getattr(exceptions, then["raise"], None) or getattr(builtins, then["raise"])
     error: Exception = kind(then["message"])
     return error

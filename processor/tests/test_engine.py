@@ -58,10 +58,9 @@ class Router:
 
 
 class Context:
-    """Dynamo's request context, with the documented call for response headers."""
+    """Dynamo's request context."""
 
     def __init__(self, *, stopped: bool = False) -> None:
-        self.headers: dict[str, str] = {}
         self.stopped = stopped
 
     def is_stopped(self) -> bool:
@@ -69,10 +68,6 @@ class Context:
 
     def id(self) -> str:
         return "request-1"
-
-    def set_response_header(self, name: str, value: str) -> bool:
-        self.headers[name] = value
-        return True
 
 
 @dataclass
@@ -312,16 +307,6 @@ def test_the_prompt_comes_back_on_request(checkpoint: Checkpoint, stream: bool) 
         "prompt": "<｜begin▁of▁sentence｜><｜User｜>Hi<｜Assistant｜></think>",
     }
     assert not any("nvext" in chunk for chunk in others)
-
-
-def test_the_prompt_is_told_in_response_headers(checkpoint: Checkpoint) -> None:
-    context = Context()
-    answer(checkpoint, HI, Router(output(checkpoint, "Hello")), context)
-    assert context.headers == {
-        "x-prompt-tokens": "5",
-        "x-prompt-sha256": "95aeed952d0173ec8849b13faec66eb61ec4412cd9c41dae0c405257559365a6",
-        "x-chat-processor": "sglang-parity/0.1.0",
-    }
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -71,8 +71,6 @@ class WorkerError(Exception):
         "RateLimited": 429,
         "Cancelled": 499,
         "Internal": 500,
-        "NotImplemented": 501,
-        "BackendProtocol": 502,
         "Unavailable": 503,
         "DeadlineExceeded": 504,
         "CapacityExhausted": 529,
