@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
 SHOWN = 160  # characters of a value that a difference shows around the first place where the two part
 ITEMS_SHOWN = 24  # the same for lists
+
+INTERNALS = re.compile(
+    r"Traceback|\b[A-Z]\w*(?:Error|Exception)\b|<class |\.py\b|(?:^|[\s\"'(])/(?:opt|usr|home|root|src)/"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,20 @@ class Refusal:
     body: str
 
     @property
+    def error(self) -> dict[str, Any]:
+        """The error in a body, or in the one error event of a stream.
+
+        Raises:
+            ValueError: there is none, or it is not JSON.
+        """
+        if self.content_type.startswith("text/event-stream"):
+            (event,) = (line for line in self.body.splitlines() if line.startswith('data: {"error"'))
+            streamed: dict[str, Any] = json.loads(event.removeprefix("data: "))["error"]
+            return streamed
+        error: dict[str, Any] = json.loads(self.body)
+        return error
+
+    @property
     def message(self) -> str:
         """The text that says what is wrong.
 
@@ -100,8 +119,13 @@ class Refusal:
             ValueError: the body is not JSON.
             KeyError: it has no ``message``.
         """
-        message: str = json.loads(self.body)["message"]
+        message: str = self.error["message"]
         return message
+
+    @property
+    def internals(self) -> list[str]:
+        """What a client must not read: a traceback, the name of an exception's class, the path of a file."""
+        return [found[0] for found in INTERNALS.finditer(self.body)]
 
 
 class BrokenAnswerError(Exception):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from .compare import AnswersDifferError
-from .report import Check, Outcome, Results, Table, terminal_lines, versions_of, write_report
+from .report import Check, Outcome, Results, Sides, Table, terminal_lines, versions_of, write_report
 from .stack import ROOT, Project, Stack, StackError, open_stack
 
 if TYPE_CHECKING:
@@ -91,7 +92,10 @@ def _check_of_phase(item: pytest.Item, call: pytest.CallInfo[None], report: pyte
         reason = str(report.longrepr[2]).removeprefix("Skipped: ").removeprefix("not run: ")
         return _check(item, Outcome.NOT_RUN, call.duration, reason)
     if report.passed and report.when == "call":
-        return _check(item, Outcome.OK, call.duration, str(dict(report.user_properties).get("note", "")))
+        recorded = dict(report.user_properties)
+        sides = recorded.get("sides")
+        assert sides is None or isinstance(sides, Sides)
+        return replace(_check(item, Outcome.OK, call.duration, str(recorded.get("note", ""))), sides=sides)
     if report.failed:
         error = call.excinfo.value if call.excinfo else None
         if isinstance(error, AnswersDifferError):

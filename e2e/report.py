@@ -36,6 +36,14 @@ class Outcome(StrEnum):
     NOT_RUN = "not run"
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Sides:
+    """What the two servers answered, where a check wants both to be read."""
+
+    reference: str
+    frontend: str
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One test.
@@ -48,6 +56,7 @@ class Check:
         seconds: how long it took.
         reason: why it was not run, or how it failed; a note where it is ok.
         differences: what differs, where that is how it failed.
+        sides: what both answered, where the check is to show it.
     """
 
     group: str
@@ -57,6 +66,7 @@ class Check:
     seconds: float
     reason: str = ""
     differences: tuple[Difference, ...] = ()
+    sides: Sides | None = None
 
 
 @dataclass(slots=True)

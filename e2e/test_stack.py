@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import subprocess
 import threading
@@ -16,9 +15,9 @@ import openai
 import pytest
 from openai.types.chat import ChatCompletionMessageFunctionToolCall
 
-from .cases import ERRORS, PARIS, TOOLS, ErrorCase, result, says, user
+from .cases import PARIS, TOOLS, result, says, user
 from .compare import Answer, Refusal, StreamFailedError, read_events
-from .servers import MODES, Mode, Server, refusal
+from .servers import MODES, Server, refusal
 from .stack import ROOT, SERVICES, Project, Service, Stack
 
 if TYPE_CHECKING:
@@ -26,10 +25,6 @@ if TYPE_CHECKING:
 
     from openai.types.chat import ChatCompletionMessageParam
 
-# What must not be read in an answer: a traceback, the name of an exception's class, the path of a file.
-INTERNALS = re.compile(
-    r"Traceback|\b[A-Z]\w*(?:Error|Exception)\b|<class |\.py\b|(?:^|[\s\"'(])/(?:opt|usr|home|root|src)/"
-)
 FRONTEND_IMAGE_LIMIT = 700_000_000
 RECOVERY_TIMEOUT = 180.0
 LONG = {"messages": [user("Go on.")], "ignore_eos": True, "max_tokens": 20000}
@@ -77,33 +72,6 @@ def test_openai_python_goes_round_with_a_tool(client: openai.OpenAI, stack: Stac
     messages += [first.choices[0].message, result(call.id, f"18 °C {says('It is mild in Paris.')}")]
     second = client.chat.completions.create(model=stack.frontend.model, messages=messages, tools=tools)
     assert second.choices[0].message.content == "It is mild in Paris."
-
-
-@pytest.mark.parametrize(
-    ("case", "mode"),
-    [pytest.param(case, mode, id=f"{case.name}-{mode}") for case in ERRORS for mode in case.modes],
-)
-def test_a_bad_request_is_refused(stack: Stack, case: ErrorCase, mode: Mode) -> None:
-    """Both servers answer 400, streamed too, with JSON that says what is wrong and nothing of the inside."""
-    reference, frontend = refused(stack.reference, case, mode), refused(stack.frontend, case, mode)
-    if mode == "stream" and case.streamed_by_reference:
-        assert (reference.status, '"error"' in reference.body) == (200, True), f"no longer streamed: {reference}"
-    else:
-        assert reference.status == 400, reference
-        assert reference.content_type.startswith("application/json")
-    assert frontend.status == 400, frontend
-    assert frontend.content_type.startswith("application/json")
-    assert case.names in frontend.message
-    assert not INTERNALS.search(frontend.body), frontend.body
-
-
-@pytest.mark.parametrize("content", [b"not json", b"", b"{}", b'{"messages": [', b"\xff\xfe"], ids=repr)
-def test_a_body_that_is_no_request_is_refused(stack: Stack, content: bytes) -> None:
-    reference, frontend = stack.reference.send(content), stack.frontend.send(content)
-    assert (reference.status, frontend.status) == (400, 400)
-    assert reference.message
-    assert frontend.message
-    assert not INTERNALS.search(frontend.body), frontend.body
 
 
 def test_a_client_that_leaves_delays_nobody(stack: Stack) -> None:
@@ -187,11 +155,6 @@ def test_a_killed_worker_is_an_error_and_comes_back(
         print(f"\nkilled worker: the stack answered again after {seconds:.0f} s")
 
 
-def refused(server: Server, case: ErrorCase, mode: Mode) -> Refusal:
-    with server.open(case.body, mode) as response:
-        return refusal(response)
-
-
 def in_flight_unary(frontend: Server) -> Refusal:
     with frontend.open(LONG, "unary") as response:
         return refusal(response)
@@ -211,7 +174,7 @@ def clear_error(answer: Refusal) -> None:
     assert 500 <= answer.status < 600 or answer.status == 404, answer
     assert answer.content_type.startswith("application/json"), answer
     assert answer.message
-    assert not INTERNALS.search(answer.body), answer.body
+    assert not answer.internals, answer.body
 
 
 # Host gap: once the last worker's record has expired, the front takes the chat route away, and what it then answers
