@@ -157,6 +157,15 @@ def _values() -> Iterator[RequestGap]:
         max_tokens=4,
     )
     yield RequestGap(
+        "n 0",
+        {"messages": HI, "n": 0, **GREEDY},
+        "fails once it counts the usage",
+        "refuses it",
+        reference_status=400,
+        frontend_says="n must be between 1 and 128",
+        modes=UNARY,
+    )
+    yield RequestGap(
         "continue_final_message alone",
         {"messages": [*HI, assistant("I was say")], "continue_final_message": True, **GREEDY},
         "continues the message",

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from .cases import TOOLS, Body, assistant, called, result, system, tool, user
-from .servers import MODES, Mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +26,6 @@ class RefusedCase:
         body: the request.
         by: who refuses it at the frontend.
         says: text in the front's refusal, which shows that it refuses for the same reason.
-        modes: the modes in which both refuse it.
         streamed_by_reference: whether the reference streams the refusal, behind a status of 200.
     """
 
@@ -35,7 +33,6 @@ class RefusedCase:
     body: Body
     by: Decider
     says: str = ""
-    modes: tuple[Mode, ...] = MODES
     streamed_by_reference: bool = False
 
 
@@ -124,7 +121,6 @@ def _sampling() -> Iterator[RefusedCase]:
     yield _refused("presence-penalty-below-minus-2", "front", "Presence penalty", presence_penalty=-3)
     yield _refused("repetition-penalty-0", "front", "Repetition penalty", repetition_penalty=0)
     yield _refused("repetition-penalty-above-2", "front", "Repetition penalty", repetition_penalty=3)
-    yield RefusedCase("n-0", {"messages": HI, "n": 0}, "front", "n must be", modes=("unary",))
     yield _refused("seed-beyond-64-bits", "front", "expected i64", seed=2**63)
     yield _refused("stop-40-strings", "front", "32", stop=["a"] * 40)
     yield _refused("stop-a-number", "front", "Stop", stop=5)

@@ -66,7 +66,7 @@ RECORDED: dict[str, dict[str, Any]] = (
 
 @pytest.mark.parametrize(
     ("case", "mode"),
-    [pytest.param(case, mode, id=f"{case.name}-{mode}") for case in REFUSALS for mode in case.modes],
+    [pytest.param(case, mode, id=f"{case.name}-{mode}") for case in REFUSALS for mode in MODES],
 )
 def test_a_refusal(stack: Stack, case: RefusedCase, mode: Mode, record_property: Callable[[str, object], None]) -> None:
     """The same status, streamed too; the same message, but where the front decides or SGLang's server has broken."""

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import openai
 import pytest
 from dynamo.llm.exceptions import Cancelled, ConnectionTimeout, HttpError, InvalidArgument, WorkerUnavailable
+from sglang_parity.engine import ChatEngine
 from sglang_parity.errors import EngineError, RequestError, WorkerError, to_dynamo
+from test_engine import Context, Router, served_model
 
 if TYPE_CHECKING:
     from local_dynamo import Frontend
+    from sglang_parity.checkpoint import Checkpoint
 
-FIXTURE = Path(__file__).parents[2] / "fixtures" / "parity" / "deepseek-v4-flash-0731.json"
-REFUSALS = [case["error"] for case in json.loads(FIXTURE.read_text(encoding="utf-8"))["cases"] if "error" in case]
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+NAME = "deepseek-v4-flash-0731.json"
+PARITY = json.loads((FIXTURES / "parity" / NAME).read_text(encoding="utf-8"))
+RECORDED = json.loads((FIXTURES / "refusals" / NAME).read_text(encoding="utf-8"))
 
 # What must not be read in an answer: a traceback, the name of an exception's class, the path of a file.
 INTERNALS = re.compile(
@@ -57,14 +65,39 @@ def test_a_cause_goes_to_dynamo_as(
     assert bool(record.exc_info) is isinstance(cause, RuntimeError)
 
 
-@pytest.mark.parametrize("refusal", REFUSALS, ids=[f"{number}" for number in range(len(REFUSALS))])
-def test_every_recorded_refusal_keeps_status_and_message(refusal: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "refusal",
+    [pytest.param(case["error"], id=case["name"]) for case in PARITY["cases"] if "error" in case],
+)
+def test_what_the_renderer_refuses_keeps_status_and_message(refusal: dict[str, Any]) -> None:
+    """That the renderer refuses as recorded is held by ``test_render_parity``."""
     error = to_dynamo(RequestError(refusal["message"], status=refusal["status"], kind=refusal["type"]), "request-1")
-    if refusal["status"] == 400:
-        assert (type(error), str(error)) == (InvalidArgument, refusal["message"])
-    else:
-        assert isinstance(error, HttpError)
-        assert error.code == refusal["status"]
+    assert status_and_message(error) == (refusal["status"], refusal["message"])
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=name) for name, case in RECORDED["refusals"].items() if case["by"] != "worker"]
+)
+def test_the_processor_refuses_as_the_reference(checkpoint: Checkpoint, case: dict[str, Any]) -> None:
+    """Those requests too that Dynamo's front refuses before it."""
+    model = replace(served_model(checkpoint.path), context_length=RECORDED["context_length"])
+    router = Router([])
+
+    async def ask() -> list[dict[str, Any]]:
+        with ThreadPoolExecutor(1) as pool:
+            return [chunk async for chunk in ChatEngine(model, router, pool).generate(case["request"], Context())]
+
+    with pytest.raises((InvalidArgument, HttpError)) as caught:
+        asyncio.run(ask())
+    assert status_and_message(caught.value) == (case["reference"]["status"], case["reference"]["message"])
+    assert router.requests == []
+
+
+def status_and_message(error: BaseException) -> tuple[int, str]:
+    if isinstance(error, HttpError):
+        return error.code, error.message
+    assert isinstance(error, InvalidArgument)
+    return 400, str(error)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # What a request is sampled with where neither it nor the checkpoint's generation_config.json says otherwise.
 _SAMPLING_DEFAULTS = {"temperature": 1.0, "top_p": 1.0, "top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0}
 
+_MAX_STOP_STRINGS = 32
+
 
 def engine_request(
     request: ChatRequest, token_ids: list[int], *, eos_token_ids: tuple[int, ...], generation_config: Mapping[str, Any]
@@ -64,8 +66,8 @@ def refuse_what_the_engine_would(
 ) -> None:
     """Refuses what SGLang refuses between the prompt and the scheduler, in its order and words.
 
-    Mirrors ``tokenizer_manager.py::_validate_one_request`` and ``sampling_params.py::SamplingParams.verify``. Dynamo's
-    worker would raise the same, and the client would see a 500.
+    Mirrors ``tokenizer_manager.py::_validate_one_request`` and ``sampling_params.py::SamplingParams`` (``normalize``,
+    ``verify``). Dynamo's worker would refuse the same, but it is not given all of it: stop strings, logit bias.
 
     Args:
         request: the request as SGLang reads it.
@@ -102,6 +104,9 @@ def _length_objection(request: ChatRequest, prompt_tokens: int, context_length: 
 def _sampling_objection(request: ChatRequest, vocab_size: int) -> str | None:
     temperature, top_p, min_p, top_k = request.temperature, request.top_p, request.min_p, request.top_k
     repetition, minimum, maximum = request.repetition_penalty, request.min_tokens, _max_new_tokens(request)
+    stops = 1 if isinstance(request.stop, str) else len(request.stop or ())
+    if stops > _MAX_STOP_STRINGS:
+        return f"at most {_MAX_STOP_STRINGS} stop strings are allowed, got {stops}"
     if temperature is not None and not (math.isfinite(temperature) and temperature >= 0.0):
         return f"temperature must be a non-negative finite number, got {temperature}."
     if top_p is not None and not 0.0 < top_p <= 1.0:
@@ -122,7 +127,11 @@ def _sampling_objection(request: ChatRequest, vocab_size: int) -> str | None:
     if maximum is not None and minimum > maximum:
         return f"min_new_tokens must be in [0, max_new_tokens({maximum})], got {minimum}."
     for token_id in request.logit_bias or ():
-        if not 0 <= int(token_id) < vocab_size:
+        try:
+            number = int(token_id)
+        except ValueError as error:
+            return str(error)
+        if not 0 <= number < vocab_size:
             return f"logit_bias must has keys in [0, {vocab_size - 1}], got {token_id}."
     if request.seed is not None and not -(2**63) <= request.seed < 2**63:
         return f"sampling_seed must be in [-2**63, 2**63 - 1], got {request.seed}."
