@@ -84,6 +84,11 @@ class Service:
         memory = self.container.stats(stream=False, one_shot=True)["memory_stats"]
         return float(memory["usage"] - memory["stats"]["inactive_file"]) / (1 << 20)
 
+    def log(self, last_lines: int) -> str:
+        """The end of what it has printed."""
+        printed: bytes = self.container.logs(tail=last_lines)
+        return printed.decode("utf-8", "replace")
+
     def run(self, *command: str) -> Output:
         """Runs a command in the container, as the container's user."""
         exit_code, output = self.container.exec_run(list(command))
