@@ -7,8 +7,9 @@ running frontend (``python -m e2e.test_recorded``) and held here, so that a gap 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from sglang_parity.headers import token_ids_sha256
@@ -22,12 +23,13 @@ if TYPE_CHECKING:
 
 NAME = "deepseek-v4-flash-0731.json"
 FIXTURE = ROOT / "fixtures" / "parity" / NAME
+SHOWN = 120  # characters of each in the report
 GAPS = ROOT / "fixtures" / "host_gaps" / NAME
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedCase:
-    """A request, and what SGLang's server made of it, in one line: a prompt's digest, or a status."""
+    """A request, and what SGLang's server made of it, in one line: a prompt's digest, or a status and a message."""
 
     name: str
     body: bytes
@@ -39,8 +41,14 @@ def recorded_cases() -> Iterator[RecordedCase]:
     for case in json.loads(FIXTURE.read_text(encoding="utf-8"))["cases"]:
         if "server" not in case:
             body = case["body"] if "body" in case else json.dumps(for_dynamo(case["request"]))
-            sglang = f"status {case['error']['status']}" if "error" in case else f"prompt {case['token_sha256'][:16]}"
+            error = case.get("error")
+            sglang = refused(**error) if error else f"prompt {case['token_sha256'][:16]}"
             yield RecordedCase(case["name"], body.encode("utf-8", "surrogatepass"), sglang)
+
+
+def refused(status: int, message: str, **_kind: str) -> str:
+    """The message without the place in the body that it names, which moves with the fields that are added here."""
+    return f"status {status}: {re.sub(r' at line 1 column [0-9]+', '', message)}"
 
 
 def for_dynamo(request: Body) -> Body:
@@ -58,16 +66,16 @@ def for_dynamo(request: Body) -> Body:
     return {**extras, **continued, **request, **model, **unary}
 
 
-def through_the_front(frontend: Server, body: bytes) -> dict[str, Any]:
-    """What became of a request: ``{"outcome": …}`` in the words of ``RecordedCase.sglang``, and a refusal's text."""
+def through_the_front(frontend: Server, body: bytes) -> str:
+    """What became of a request, in the words of ``RecordedCase.sglang``."""
     headers = {"content-type": "application/json"}
     response = frontend.client.post(f"{frontend.url}{PATH}", content=body, headers=headers)
     if response.status_code != 200:
-        return {"outcome": f"status {response.status_code}", "message": response.json()["message"]}
-    return {"outcome": f"prompt {token_ids_sha256(response.json()['nvext']['prompt_token_ids'])[:16]}"}
+        return refused(response.status_code, response.json()["message"])
+    return f"prompt {token_ids_sha256(response.json()['nvext']['prompt_token_ids'])[:16]}"
 
 
-HOST_GAPS: dict[str, dict[str, Any]] = json.loads(GAPS.read_text(encoding="utf-8")) if GAPS.exists() else {}
+HOST_GAPS: dict[str, str] = json.loads(GAPS.read_text(encoding="utf-8")) if GAPS.exists() else {}
 THROUGH = [pytest.param(case, id=case.name) for case in recorded_cases() if case.name not in HOST_GAPS]
 NOT_THROUGH = [pytest.param(case, id=case.name) for case in recorded_cases() if case.name in HOST_GAPS]
 
@@ -83,7 +91,7 @@ def frontend(stack: Stack) -> Server:
 def test_recorded_request_comes_through(frontend: Server, case: RecordedCase) -> None:
     """The engine gets what SGLang's would get, or the request is refused as SGLang refuses it."""
     found = through_the_front(frontend, case.body)
-    assert found["outcome"] == case.sglang, f"{found}"
+    assert found == case.sglang
 
 
 @pytest.mark.parametrize("case", NOT_THROUGH)
@@ -93,14 +101,14 @@ def test_recorded_request_is_a_host_gap(
     """What Dynamo makes of it instead is as listed."""
     found = through_the_front(frontend, case.body)
     assert found == HOST_GAPS[case.name], f"the gap has changed or closed; SGLang: {case.sglang}"
-    record_property("note", f"SGLang: {case.sglang}; Dynamo: {found['outcome']} {found.get('message', '')[:100]}")
+    record_property("note", f"SGLang: {case.sglang[:SHOWN]}; Dynamo: {found[:SHOWN]}")
 
 
 def record() -> None:
     """Writes the host gaps that the running frontend has."""
     with open_stack() as stack:
         answers = {case.name: (case, through_the_front(stack.frontend, case.body)) for case in recorded_cases()}
-    gaps = {name: found for name, (case, found) in answers.items() if found["outcome"] != case.sglang}
+    gaps = {name: found for name, (case, found) in answers.items() if found != case.sglang}
     GAPS.parent.mkdir(exist_ok=True)
     GAPS.write_text(json.dumps(gaps, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(f"{GAPS.name}: {len(answers)} requests, {len(gaps)} host gaps")
