@@ -94,13 +94,13 @@ REASONING_ONLY: Body = {"messages": [user("Go.", "Only reasoning.</think>")], **
 
 
 def _refused(name: str, value: Any, sglang: str, modes: tuple[Mode, ...] = MODES) -> RequestGap:
-    """A field of SGLang's own that Dynamo does not know."""
+    """A field of SGLang's own, or of nobody's, that Dynamo does not know."""
     body = {"messages": HI, **GREEDY, name: value}
-    return RequestGap(name, body, sglang, "refuses the field", frontend_says=f"`{name}`", modes=modes)
+    return RequestGap(f"E13 {name}", body, sglang, "refuses the field", frontend_says=f"`{name}`", modes=modes)
 
 
 def _unknown_fields() -> Iterator[RequestGap]:
-    yield _refused("foo", 1, "ignores an unknown field (E13)")
+    yield _refused("foo", 1, "ignores an unknown field")
     yield _refused("task", "query", "appends the task's token to the prompt")
     yield _refused("reasoning", {"effort": "high"}, "takes the effort from it")
     yield _refused("separate_reasoning", False, "leaves reasoning in the content")
@@ -131,8 +131,8 @@ def _values() -> Iterator[RequestGap]:
     def refused(name: str, says: str, sglang: str, **fields: Any) -> RequestGap:
         return RequestGap(name, {"messages": HI, **GREEDY, **fields}, sglang, "refuses it", frontend_says=says)
 
-    yield refused("max_tokens 0 (E03)", "Max tokens must be greater than 0", "takes it for no limit", max_tokens=0)
-    yield refused("temperature above 2 (E03)", "between 0 and 2", "samples with it", temperature=99)
+    yield refused("E03 max_tokens 0", "Max tokens must be greater than 0", "takes it for no limit", max_tokens=0)
+    yield refused("E03 temperature 99", "between 0 and 2", "samples with it", temperature=99)
     yield refused("n above 128", "between 1 and 128", "answers with that many choices", n=129, max_tokens=1)
     yield refused("top_logprobs above 20", "between 0 and 20", "gives that many", logprobs=True, top_logprobs=21)
     yield refused("stop: no strings", "cannot be empty", "takes it for none", stop=[])
