@@ -9,10 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from .cases import TOOLS, Body, assistant, called, result, system, tool, user
+from .cases import TOOLS, assistant, called, result, system, tool, user
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from .servers import Body
 
 Decider = Literal["front", "processor", "worker"]
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sglang_parity.headers import token_ids_sha256
 
-from .cases import Body, user
-from .servers import MODES, PATH, Mode
+from .cases import user
+from .servers import MODES, PATH, Body, Mode
 
 if TYPE_CHECKING:
     import httpx
