@@ -6,7 +6,7 @@ PY := $(VENV)/bin
 COMPOSE := docker compose --profile cpu --profile gpu --profile stock
 
 .DEFAULT_GOAL := help
-.PHONY: help up down logs status doctor test e2e faults load fixtures fuzz fuzz-outputs lint
+.PHONY: help up down logs status doctor test contract e2e faults load fixtures fuzz fuzz-outputs lint
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ doctor: ## what this machine can run, and why not the rest
 test: $(VENV)/installed ## the fast tests: no Docker, every recorded fixture
 	$(PY)/pytest
 
+contract: $(VENV)/installed ## the processor as a guest of a real Dynamo: start, options, cards, workers that come and go; no Docker
+	$(PY)/pytest processor/contract
+
 e2e: $(VENV)/installed ## the live tests against the running stack, or one started for them; report in results/e2e
 	$(PY)/pytest e2e
 
@@ -52,7 +55,7 @@ fuzz-outputs: ## search for an engine output that processor and SGLang read diff
 lint: $(VENV)/installed ## ruff and mypy --strict
 	$(PY)/ruff check .
 	$(PY)/ruff format --check .
-	$(PY)/mypy processor/src processor/tests e2e faults loadtest stack fixtures/record fixtures/checkpoint
+	$(PY)/mypy processor/src processor/conftest.py processor/tests processor/contract e2e faults loadtest stack fixtures/record fixtures/checkpoint
 
 $(VENV)/installed: requirements-dev.txt processor/pyproject.toml
 	@stack/install.sh python

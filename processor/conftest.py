@@ -13,7 +13,7 @@ from sglang_parity.checkpoint import Checkpoint
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-BUILD = Path(__file__).parents[2] / "fixtures" / "checkpoint" / "build.py"
+BUILD = Path(__file__).parents[1] / "fixtures" / "checkpoint" / "build.py"
 
 
 @pytest.fixture(scope="session")
