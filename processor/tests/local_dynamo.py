@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 WORKER = Path(__file__).with_name("scripted_worker.py")
-TIMEOUT_S = 30.0
+TIMEOUT_S = 60.0
 NAMED = ("--dyn-chat-processor", "sglang-parity")
 
 
@@ -105,13 +105,12 @@ class LocalDynamo:
 
     @property
     def variables(self) -> dict[str, str]:
-        """The environment of every process: that of ``compose.yaml``, with a folder of its own."""
+        """The environment of every process: that of ``compose.yaml``, with a folder and a short peek of its own."""
         return {
             "DYN_DISCOVERY_BACKEND": "file",
             "DYN_FILE_KV": str(self.folder / "discovery"),
             "DYN_REQUEST_PLANE": "tcp",
             "DYN_EVENT_PLANE": "zmq",
-            "DYN_SDK_DISABLE_ANSI_LOGGING": "1",
             "DYN_LOGGING_JSONL": "1",
             "DYN_HTTP_PRE_COMMIT_ERROR_PEEK_MS": "1000",
             "PYTHONPATH": str(WORKER.parent),  # for processors that are named by their path
