@@ -29,9 +29,16 @@ def checkpoint(checkpoint_directory: Path) -> Checkpoint:
 
 
 @pytest.fixture(scope="session")
-def frontend(tmp_path_factory: pytest.TempPathFactory, checkpoint_directory: Path) -> Iterator[Frontend]:
-    """A real Frontend with the processor, and a scripted worker behind it, for tests that leave both as they are."""
+def served(tmp_path_factory: pytest.TempPathFactory, checkpoint_directory: Path) -> Iterator[LocalDynamo]:
+    """A real Dynamo with a scripted worker for the model ``m``, for tests that leave it as it is."""
     dynamo = LocalDynamo(tmp_path_factory.mktemp("dynamo"), checkpoint_directory)
-    with dynamo.worker(), dynamo.frontend(*NAMED) as running:
+    with dynamo.worker():
+        yield dynamo
+
+
+@pytest.fixture(scope="session")
+def frontend(served: LocalDynamo) -> Iterator[Frontend]:
+    """Its Frontend, with the processor."""
+    with served.frontend(*NAMED) as running:
         wait_until(lambda: running.models() == ["m"])
         yield running

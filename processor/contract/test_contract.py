@@ -34,8 +34,8 @@ def context_length(frontend: Frontend, model: str = "m") -> str:
     ],
     ids=["registered name", "module:function", "environment"],
 )
-def test_it_is_named_by(dynamo: LocalDynamo, arguments: tuple[str, ...], environment: dict[str, str]) -> None:
-    with dynamo.worker(), dynamo.frontend(*arguments, **environment) as frontend:
+def test_it_is_named_by(served: LocalDynamo, arguments: tuple[str, ...], environment: dict[str, str]) -> None:
+    with served.frontend(*arguments, **environment) as frontend:
         wait_until(lambda: frontend.models() == ["m"])
         answer = frontend.chat({"say": "Hello"}, nvext={"extra_fields": ["chat_processor"]})
         assert answer.json()["nvext"]["chat_processor"].startswith("sglang-parity/")
@@ -49,15 +49,15 @@ def test_it_is_named_by(dynamo: LocalDynamo, arguments: tuple[str, ...], environ
         ('{"default_chat_template_kwargs": []}', "default_chat_template_kwargs: Input should be a valid dictionary"),
     ],
 )
-def test_wrong_options_end_the_start_and_are_named(dynamo: LocalDynamo, options: str, text: str) -> None:
-    with dynamo.frontend(*NAMED, "--dyn-chat-processor-config", options) as frontend:
+def test_wrong_options_end_the_start_and_are_named(served: LocalDynamo, options: str, text: str) -> None:
+    with served.frontend(*NAMED, "--dyn-chat-processor-config", options) as frontend:
         log = frontend.log.read_text(encoding="utf-8")
     assert f"error: --dyn-chat-processor-config: {text}" in log
     assert "Traceback" not in log
 
 
-def test_a_factory_that_raises_is_called_again(dynamo: LocalDynamo) -> None:
-    with dynamo.worker(), dynamo.frontend("--dyn-chat-processor", "flaky_processor:provider") as frontend:
+def test_a_factory_that_raises_is_called_again(served: LocalDynamo) -> None:
+    with served.frontend("--dyn-chat-processor", "flaky_processor:provider") as frontend:
         wait_until(lambda: frontend.models() == ["m"])
         assert frontend.says("Hello")
         assert "no model yet" in frontend.log.read_text(encoding="utf-8")

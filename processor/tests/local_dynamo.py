@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 WORKER = Path(__file__).with_name("scripted_worker.py")
 TIMEOUT_S = 60.0
+CLIENT = httpx.Client(timeout=TIMEOUT_S)  # one for all, as each takes a while to make
 NAMED = ("--dyn-chat-processor", "sglang-parity")
 
 
@@ -37,7 +38,7 @@ class Frontend:
     log: Path
 
     def models(self) -> list[str]:
-        return [model["id"] for model in httpx.get(f"{self.url}/v1/models").raise_for_status().json()["data"]]
+        return [model["id"] for model in CLIENT.get(f"{self.url}/v1/models").raise_for_status().json()["data"]]
 
     def chat(self, order: dict[str, Any], *, model: str = "m", **fields: Any) -> httpx.Response:
         """Sends an order to the worker of a model (see ``scripted_worker``)."""
@@ -45,7 +46,7 @@ class Frontend:
         return self.post({"model": model, "messages": messages, **fields})
 
     def post(self, body: dict[str, Any], headers: dict[str, str] | None = None) -> httpx.Response:
-        return httpx.post(f"{self.url}/v1/chat/completions", json=body, headers=headers, timeout=TIMEOUT_S)
+        return CLIENT.post(f"{self.url}/v1/chat/completions", json=body, headers=headers)
 
     def says(self, text: str, model: str = "m") -> bool:
         """Whether the model's worker answers, and with what it is told."""

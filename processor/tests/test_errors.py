@@ -172,12 +172,16 @@ def test_a_client_is_told_that_the_worker(
     assert not INTERNALS.search(answer.text)
 
 
+@pytest.fixture(scope="module")
+def client(frontend: Frontend) -> openai.OpenAI:
+    return openai.OpenAI(base_url=f"{frontend.url}/v1", api_key="none", max_retries=0)
+
+
 @pytest.mark.parametrize(("order", "status", "message"), WORKER_ERRORS)
 def test_in_a_stream_that_has_begun_openai_python_raises_where_the_worker(
-    frontend: Frontend, order: dict[str, Any], status: int, message: str
+    client: openai.OpenAI, order: dict[str, Any], status: int, message: str
 ) -> None:
     """One error event ends the stream."""
-    client = openai.OpenAI(base_url=f"{frontend.url}/v1", api_key="none", max_retries=0)
     content = json.dumps({"say": "Hello there", **order})
     chunks = client.chat.completions.create(model="m", messages=[{"role": "user", "content": content}], stream=True)
     text = ""
