@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -161,6 +162,7 @@ def test_the_router_gets_the_prompt_and_sglangs_sampling_defaults(checkpoint: Ch
             "sampling_options",
             {"guided_decoding": {"json": {"type": "object"}}},
         ),
+        ({"chat_template_args": {"sglang": {"regex": "a+"}}}, "sampling_options", {"guided_decoding": {"regex": "a+"}}),
     ],
 )
 def test_what_a_request_says_of_sampling_reaches_the_router(
@@ -191,6 +193,17 @@ def test_a_streamed_answer_comes_in_sglangs_order(checkpoint: Checkpoint) -> Non
         "total_tokens": prompt_tokens + 6,
         "completion_tokens_details": {"reasoning_tokens": 2},
     }
+
+
+def test_a_forced_call_reaches_the_router_as_a_structural_tag(checkpoint: Checkpoint) -> None:
+    router = Router(output(checkpoint, CALL))
+    answer(checkpoint, HI | TOOLS | {"tool_choice": "required"}, router)
+    tag = json.loads(router.requests[0]["sampling_options"]["guided_decoding"]["structural_tag"])
+    assert [element["type"] for element in tag["format"]["elements"]] == [
+        "const_string",
+        "tags_with_separator",
+        "const_string",
+    ]
 
 
 CALL = """<｜DSML｜tool_calls>

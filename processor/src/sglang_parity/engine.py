@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dynamo.llm.exceptions import Cancelled
 
 from sglang_parity.compat import routed_items
+from sglang_parity.constrain import tool_call_constraint
 from sglang_parity.errors import to_dynamo
 from sglang_parity.headers import EXTRA_FIELDS, request_id, set_processor_header, set_prompt_headers
 from sglang_parity.parse import ParseOptions, StopStrings
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from sglang_parity.checkpoint import Checkpoint
+    from sglang_parity.constrain import Constraint, ToolCallGrammar
     from sglang_parity.parse import OutputFormat, Vocabulary
     from sglang_parity.render import ChatModel, Prompt
     from sglang_parity.request import ChatRequest
@@ -37,6 +39,7 @@ class ServedModel:
     checkpoint: Checkpoint
     vocabulary: Vocabulary
     output_format: OutputFormat
+    tool_call_grammar: ToolCallGrammar | None
     reasoning_end_id: int | None
     context_length: int | None
     default_chat_template_kwargs: Mapping[str, Any] | None
@@ -60,14 +63,13 @@ class ChatEngine:
         try:
             set_processor_header(context)
             loop = asyncio.get_running_loop()
-            chat, prompt = await loop.run_in_executor(self._render_pool, self._read_and_render, request)
+            chat, prompt, tool_calls = await loop.run_in_executor(self._render_pool, self._read_and_render, request)
             set_prompt_headers(context, prompt)
             self._refuse_what_the_engine_would(chat, prompt)
 
             answer = self._answer(chat, prompt, Chunks(context.id(), chat.model, _nvext(request, prompt)))
-            async with aclosing(
-                routed_items(self._routed_engine, self._engine_request(chat, prompt), context)
-            ) as items:
+            to_engine = self._engine_request(chat, prompt, tool_calls)
+            async with aclosing(routed_items(self._routed_engine, to_engine, context)) as items:
                 async for item in items:
                     for chunk in answer.feed(item):
                         yield chunk
@@ -80,15 +82,17 @@ class ChatEngine:
         except Exception as error:
             raise to_dynamo(error, request_id(context)) from None
 
-    def _read_and_render(self, request: dict[str, Any]) -> tuple[ChatRequest, Prompt]:
+    def _read_and_render(self, request: dict[str, Any]) -> tuple[ChatRequest, Prompt, Constraint | None]:
+        """The request as SGLang reads it, its prompt, and the constraint of its tools."""
         chat = read_request(
             body_from_dynamo(request),
             default_chat_template_kwargs=self._model.default_chat_template_kwargs,
             context_length=self._model.context_length,
         )
+        tool_calls = tool_call_constraint(chat, self._model.tool_call_grammar)
         prompt = render(chat, self._model.chat_model)
         refuse_conflicting_constraints(chat)
-        return chat, prompt
+        return chat, prompt, tool_calls
 
     def _refuse_what_the_engine_would(self, chat: ChatRequest, prompt: Prompt) -> None:
         refuse_what_the_engine_would(
@@ -96,15 +100,18 @@ class ChatEngine:
             len(prompt.token_ids),
             context_length=self._model.context_length,
             vocab_size=self._model.checkpoint.config["vocab_size"],
+            generation_config=self._model.checkpoint.generation_config,
         )
 
-    def _engine_request(self, chat: ChatRequest, prompt: Prompt) -> dict[str, Any]:
+    def _engine_request(self, chat: ChatRequest, prompt: Prompt, tool_calls: Constraint | None) -> dict[str, Any]:
         checkpoint = self._model.checkpoint
         return engine_request(
             chat,
             prompt.token_ids,
+            tool_calls,
             eos_token_ids=checkpoint.eos_token_ids,
             generation_config=checkpoint.generation_config,
+            output_format=self._model.output_format,
         )
 
     def _answer(self, chat: ChatRequest, prompt: Prompt, chunks: Chunks) -> StreamedAnswer | WholeAnswer:

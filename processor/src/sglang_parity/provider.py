@@ -12,6 +12,7 @@ from dynamo.llm import PythonAsyncEngine
 from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
 
 from sglang_parity.checkpoint import Checkpoint
+from sglang_parity.constrain import select_tool_call_grammar
 from sglang_parity.engine import ChatEngine, ServedModel
 from sglang_parity.errors import OptionsError
 from sglang_parity.nodelay import send_at_once
@@ -92,6 +93,7 @@ def load_served_model(card: Any, settings: Options) -> ServedModel:
         checkpoint=checkpoint,
         vocabulary=Vocabulary.of(checkpoint.tokenizer),
         output_format=output_format,
+        tool_call_grammar=select_tool_call_grammar(tool_call_parser, reasoning_parser),
         reasoning_end_id=output_format.reasoning_end_id(checkpoint.tokenizer),
         context_length=published.get("context_length"),
         default_chat_template_kwargs=settings.default_chat_template_kwargs,

@@ -5,22 +5,33 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from sglang_parity.constrain import output_constraints
 from sglang_parity.errors import RequestError
-from sglang_parity.request.body import JsonSchemaResponseFormat, ResponseFormat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sglang_parity.constrain import Constraint
+    from sglang_parity.parse import OutputFormat
     from sglang_parity.request import ChatRequest
 
 # What a request is sampled with where neither it nor the checkpoint's generation_config.json says otherwise.
 _SAMPLING_DEFAULTS = {"temperature": 1.0, "top_p": 1.0, "top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0}
-
+# A temperature below this is none: SGLang then takes the likeliest token, whatever top_k says.
+_GREEDY_BELOW = 1e-6
 _MAX_STOP_STRINGS = 32
+# What Dynamo calls SGLang's constraints.
+_GUIDED_DECODING = {"json_schema": "json", "structural_tag": "structural_tag", "regex": "regex", "ebnf": "grammar"}
 
 
 def engine_request(
-    request: ChatRequest, token_ids: list[int], *, eos_token_ids: tuple[int, ...], generation_config: Mapping[str, Any]
+    request: ChatRequest,
+    token_ids: list[int],
+    tool_calls: Constraint | None,
+    *,
+    eos_token_ids: tuple[int, ...],
+    generation_config: Mapping[str, Any],
+    output_format: OutputFormat,
 ) -> dict[str, Any]:
     """The preprocessed request for ``routed_engine.generate``.
 
@@ -31,13 +42,15 @@ def engine_request(
     Args:
         request: the request as SGLang reads it.
         token_ids: the prompt.
+        tool_calls: the constraint that the request's tools put on the output; any other that it asks for wins.
         eos_token_ids: ids that end a generation.
         generation_config: the checkpoint's ``generation_config.json``.
+        output_format: how outputs are read. Grammars wait for the end of reasoning where reasoning is read at all.
     """
     return {
         "model": request.model,
         "token_ids": token_ids,
-        "require_reasoning": request.require_reasoning,
+        "require_reasoning": request.require_reasoning and output_format.reasoning is not None,
         "stop_conditions": {
             "max_tokens": _max_new_tokens(request),
             "stop_token_ids": request.stop_token_ids,
@@ -49,7 +62,7 @@ def engine_request(
             "presence_penalty": request.presence_penalty,
             "frequency_penalty": request.frequency_penalty,
             "seed": request.seed,
-            "guided_decoding": _guided_decoding(request),
+            "guided_decoding": _guided_decoding(request, tool_calls),
             **_with_defaults(request, generation_config),
         },
         "output_options": {
@@ -62,7 +75,12 @@ def engine_request(
 
 
 def refuse_what_the_engine_would(
-    request: ChatRequest, prompt_tokens: int, *, context_length: int | None, vocab_size: int
+    request: ChatRequest,
+    prompt_tokens: int,
+    *,
+    context_length: int | None,
+    vocab_size: int,
+    generation_config: Mapping[str, Any],
 ) -> None:
     """Refuses what SGLang refuses between the prompt and the scheduler, in its order and words.
 
@@ -74,11 +92,16 @@ def refuse_what_the_engine_would(
         prompt_tokens: number of ids in the prompt.
         context_length: the worker's, None where it published none.
         vocab_size: the checkpoint's.
+        generation_config: the checkpoint's ``generation_config.json``; what it says is held to the same bounds.
 
     Raises:
         RequestError: status 400, kind ``BadRequestError``.
     """
-    objection = _length_objection(request, prompt_tokens, context_length) or _sampling_objection(request, vocab_size)
+    objection = (
+        _length_objection(request, prompt_tokens, context_length)
+        or _sampling_objection(request, _with_defaults(request, generation_config))
+        or _limits_objection(request, vocab_size)
+    )
     if objection is not None:
         raise RequestError(objection)
 
@@ -101,25 +124,29 @@ def _length_objection(request: ChatRequest, prompt_tokens: int, context_length: 
     return None
 
 
-def _sampling_objection(request: ChatRequest, vocab_size: int) -> str | None:
-    temperature, top_p, min_p, top_k = request.temperature, request.top_p, request.min_p, request.top_k
-    repetition, minimum, maximum = request.repetition_penalty, request.min_tokens, _max_new_tokens(request)
+def _sampling_objection(request: ChatRequest, sampling: Mapping[str, Any]) -> str | None:
+    temperature, top_p, top_k, min_p, repetition = (sampling[name] for name in _SAMPLING_DEFAULTS)
     stops = 1 if isinstance(request.stop, str) else len(request.stop or ())
     if stops > _MAX_STOP_STRINGS:
         return f"at most {_MAX_STOP_STRINGS} stop strings are allowed, got {stops}"
-    if temperature is not None and not (math.isfinite(temperature) and temperature >= 0.0):
+    if not (math.isfinite(temperature) and temperature >= 0.0):
         return f"temperature must be a non-negative finite number, got {temperature}."
-    if top_p is not None and not 0.0 < top_p <= 1.0:
+    if not 0.0 < top_p <= 1.0:
         return f"top_p must be in (0, 1], got {top_p}."
-    if min_p is not None and not 0.0 <= min_p <= 1.0:
+    if not 0.0 <= min_p <= 1.0:
         return f"min_p must be in [0, 1], got {min_p}."
-    if top_k is not None and top_k < 1 and top_k != -1:
+    if top_k < 1 and top_k != -1 and temperature >= _GREEDY_BELOW:
         return f"top_k must be -1 (disable) or at least 1, got {top_k}."
     for name in ("frequency_penalty", "presence_penalty"):
         if not -2.0 <= getattr(request, name) <= 2.0:
             return f"{name} must be in [-2, 2], got {getattr(request, name)}."
-    if repetition is not None and not 0.0 < repetition <= 2.0:
+    if not 0.0 < repetition <= 2.0:
         return f"repetition_penalty must be in (0, 2] (1.0 = no penalty), got {repetition}."
+    return None
+
+
+def _limits_objection(request: ChatRequest, vocab_size: int) -> str | None:
+    minimum, maximum = request.min_tokens, _max_new_tokens(request)
     if minimum < 0:
         return f"min_new_tokens must be in [0, max_new_tokens], got {minimum}."
     if maximum is not None and maximum < 0:
@@ -135,6 +162,8 @@ def _sampling_objection(request: ChatRequest, vocab_size: int) -> str | None:
             return f"logit_bias must has keys in [0, {vocab_size - 1}], got {token_id}."
     if request.seed is not None and not -(2**63) <= request.seed < 2**63:
         return f"sampling_seed must be in [-2**63, 2**63 - 1], got {request.seed}."
+    if len(output_constraints(request)) > 1:
+        return "Only one of json_schema, regex, ebnf, or structural_tag can be set."
     return None
 
 
@@ -144,21 +173,13 @@ def _max_new_tokens(request: ChatRequest) -> int | None:
 
 
 def _with_defaults(request: ChatRequest, generation_config: Mapping[str, Any]) -> dict[str, Any]:
-    given = {name: getattr(request, name) for name in _SAMPLING_DEFAULTS}
-    return {
-        name: generation_config.get(name, default) if given[name] is None else given[name]
-        for name, default in _SAMPLING_DEFAULTS.items()
-    }
+    """The request's value, else the checkpoint's, else SGLang's, in the order of ``_SAMPLING_DEFAULTS``."""
+    asked = {name: getattr(request, name) for name in _SAMPLING_DEFAULTS}
+    said: tuple[Mapping[str, Any], ...] = (asked, generation_config, _SAMPLING_DEFAULTS)
+    return {name: next(each[name] for each in said if each.get(name) is not None) for name in _SAMPLING_DEFAULTS}
 
 
-def _guided_decoding(request: ChatRequest) -> dict[str, Any] | None:
-    """The constraint that ``response_format`` puts on the output."""
-    match request.response_format:
-        case None | ResponseFormat(type="text"):
-            return None
-        case ResponseFormat(type="json_object"):
-            return {"json": {"type": "object"}}
-        case ResponseFormat(json_schema=JsonSchemaResponseFormat(schema_=schema)):
-            return {"json": schema}
-        case structural_tag:
-            return {"structural_tag": structural_tag.model_dump(by_alias=True)}
+def _guided_decoding(request: ChatRequest, tool_calls: Constraint | None) -> dict[str, Any] | None:
+    """The one constraint that the engine is given, as ``GuidedDecodingOptions`` has it."""
+    constraint = next(iter(output_constraints(request)), tool_calls)
+    return None if constraint is None else {_GUIDED_DECODING[constraint.kind]: constraint.value}

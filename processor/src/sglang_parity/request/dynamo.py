@@ -9,7 +9,10 @@ from sglang_parity.errors import RequestError
 # Fields of SGLang's that Dynamo's front refuses or hides, and that reach the processor under
 # `chat_template_kwargs.sglang`, the one place in a request that the front leaves alone.
 CARRIED_FIELDS = frozenset(
-    {"task", "reasoning", "reasoning_effort", "separate_reasoning", "stream_reasoning", "stop_token_ids"}
+    {
+        *("task", "reasoning", "reasoning_effort", "separate_reasoning", "stream_reasoning", "stop_token_ids"),
+        *("response_format", "regex", "ebnf"),
+    }
 )
 
 
