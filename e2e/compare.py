@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sequence import body_in_dynamo, of_body, of_stream, stream_in_dynamo
+from .sequence import body_in_dynamo, of_body, of_stream, stream_in_dynamo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import httpx
-import openai
 import pytest
-from openai.types.chat import ChatCompletionMessageFunctionToolCall
 
-from .cases import PARIS, TOOLS, result, says, user
+from .cases import user
 from .compare import Answer, Refusal, StreamFailedError, read_events
 from .servers import MODES, Server, refusal
 from .stack import ROOT, SERVICES, Project, Service, Stack
@@ -23,7 +20,6 @@ from .stack import ROOT, SERVICES, Project, Service, Stack
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openai.types.chat import ChatCompletionMessageParam
 
 FRONTEND_IMAGE_LIMIT = 700_000_000
 RECOVERY_TIMEOUT = 180.0
@@ -31,47 +27,8 @@ LONG = {"messages": [user("Go on.")], "ignore_eos": True, "max_tokens": 20000}
 SHORT = {"messages": [user("Hi", "Here I am.")], "temperature": 0}
 
 
-@pytest.fixture
-def client(stack: Stack) -> openai.OpenAI:
-    return openai.OpenAI(base_url=f"{stack.frontend.url}/v1", api_key="none", max_retries=0, timeout=120)
-
-
 def test_both_list_the_same_model(stack: Stack) -> None:
     assert stack.frontend.models() == stack.reference.models() == [stack.reference.model]
-
-
-def test_openai_python_reads_a_unary_answer(client: openai.OpenAI, stack: Stack) -> None:
-    messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": f"Hi {says('Why?</think>Hello.')}"}]
-    answer = client.chat.completions.create(model=stack.frontend.model, messages=messages, reasoning_effort="low")
-    message = answer.choices[0].message
-    assert message.content == "Hello."
-    assert message.model_extra is not None
-    assert message.model_extra["reasoning_content"] == "Why?"
-    assert answer.choices[0].finish_reason == "stop"
-    assert answer.usage is not None
-    assert answer.usage.total_tokens == answer.usage.prompt_tokens + answer.usage.completion_tokens
-
-
-def test_openai_python_reads_a_streamed_answer(client: openai.OpenAI, stack: Stack) -> None:
-    messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": f"Hi {says('Hello, streamed 世界.')}"}]
-    chunks = list(client.chat.completions.create(model=stack.frontend.model, messages=messages, stream=True))
-    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "Hello, streamed 世界."
-    assert chunks[-1].choices[0].finish_reason == "stop"
-
-
-def test_openai_python_goes_round_with_a_tool(client: openai.OpenAI, stack: Stack) -> None:
-    """A call comes, its result goes back as the client library sends it, and the answer comes."""
-    messages: list[Any] = [user("Weather in Paris?", PARIS)]
-    tools: list[Any] = TOOLS["tools"]
-    first = client.chat.completions.create(model=stack.frontend.model, messages=messages, tools=tools)
-    assert first.choices[0].finish_reason == "tool_calls"
-    (call,) = list(first.choices[0].message.tool_calls or ())
-    assert isinstance(call, ChatCompletionMessageFunctionToolCall)
-    assert (call.function.name, json.loads(call.function.arguments)) == ("get_weather", {"city": "Paris"})
-
-    messages += [first.choices[0].message, result(call.id, f"18 °C {says('It is mild in Paris.')}")]
-    second = client.chat.completions.create(model=stack.frontend.model, messages=messages, tools=tools)
-    assert second.choices[0].message.content == "It is mild in Paris."
 
 
 def test_a_client_that_leaves_delays_nobody(stack: Stack) -> None:
