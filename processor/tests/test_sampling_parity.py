@@ -58,13 +58,13 @@ def worker_functions() -> dict[str, Any]:
 
 def names_of(node: ast.stmt) -> set[str]:
     """What a statement defines."""
-    if isinstance(node, ast.FunctionDef):
-        return {node.name}
-    return (
-        {target.id for target in node.targets if isinstance(target, ast.Name)}
-        if isinstance(node, ast.Assign)
-        else set()
-    )
+    match node:
+        case ast.FunctionDef(name=name):
+            return {name}
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            return {name}
+        case _:
+            return set()
 
 
 @pytest.fixture(scope="module")
