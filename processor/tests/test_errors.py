@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import openai
 import pytest
 from dynamo.llm.exceptions import Cancelled, ConnectionTimeout, HttpError, InvalidArgument, WorkerUnavailable
+from sglang_parity import compat
 from sglang_parity.engine import ChatEngine
 from sglang_parity.errors import EngineError, RequestError, WorkerError, to_dynamo
-from test_engine import Context, Router, served_model
+from test_engine import HI, Context, Router, answer, served_model
 
 if TYPE_CHECKING:
     from local_dynamo import Frontend
@@ -91,6 +92,20 @@ def test_the_processor_refuses_as_the_reference(checkpoint: Checkpoint, case: di
         asyncio.run(ask())
     assert status_and_message(caught.value) == (case["reference"]["status"], case["reference"]["message"])
     assert router.requests == []
+
+
+class RoutedEngineError(ValueError):
+    """The documented exception of a later Dynamo."""
+
+
+@pytest.mark.parametrize("failure", [RoutedEngineError("classified"), WorkerUnavailable("gone")])
+def test_what_dynamo_has_classified_passes_through(
+    checkpoint: Checkpoint, failure: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compat, "RoutedEngineError", RoutedEngineError)
+    with pytest.raises(type(failure)) as caught:
+        answer(checkpoint, HI, Router([], failure))
+    assert caught.value is failure
 
 
 def status_and_message(error: BaseException) -> tuple[int, str]:

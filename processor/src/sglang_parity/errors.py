@@ -150,7 +150,7 @@ def to_dynamo(error: Exception, request_id: str) -> Exception:
                 case "DeadlineExceeded":
                     return ConnectionTimeout(error.category)
             return HttpError(error.status, error.category)
-        case DynamoException() | HttpError() | RoutedEngineError():
+        case DynamoException() | RoutedEngineError():
             logger.info("request %s ended by Dynamo: %r", request_id, error)
             return error
         case EngineError():
