@@ -6,7 +6,7 @@ PY := $(VENV)/bin
 COMPOSE := docker compose --profile cpu --profile gpu --profile stock
 
 .DEFAULT_GOAL := help
-.PHONY: help up down logs status doctor test contract e2e faults load fixtures fuzz fuzz-outputs lint
+.PHONY: help up down logs status doctor test contract e2e faults load fixtures fuzz fuzz-outputs equal-tokens lint
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,10 +52,14 @@ fuzz: ## search for a request on which processor and SGLang differ (N=20000 SEED
 fuzz-outputs: ## search for an engine output that processor and SGLang read differently (N=20000 SEED=0)
 	fixtures/record/fuzz.sh outputs --count $(or $(N),20000) --seed $(or $(SEED),0)
 
+equal-tokens: $(VENV)/installed ## compare the fast tokenizer with the one that decides, on generated text (MB=50 SEED=0)
+	@$(PY)/python fixtures/checkpoint/build.py results/checkpoint
+	$(PY)/python processor/benchmarks/equal_tokens.py results/checkpoint --megabytes $(or $(MB),50) --seed $(or $(SEED),0)
+
 lint: $(VENV)/installed ## ruff and mypy --strict
 	$(PY)/ruff check .
 	$(PY)/ruff format --check .
-	$(PY)/mypy processor/src processor/conftest.py processor/tests processor/contract e2e faults loadtest stack fixtures/record fixtures/checkpoint
+	$(PY)/mypy processor/src processor/conftest.py processor/tests processor/contract processor/benchmarks e2e faults loadtest stack fixtures/record fixtures/checkpoint
 
 $(VENV)/installed: requirements-dev.txt processor/pyproject.toml
 	@stack/install.sh python

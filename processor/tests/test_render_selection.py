@@ -30,6 +30,7 @@ def checkpoint_of(
         config=config,
         generation_config={},
         tokenizer=Tokenizer(WordLevel()),
+        tokenize=lambda _: [],
         bos_token_id=0,
         eos_token_ids=(1,),
         has_chat_template=has_chat_template,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from tokenizers import Tokenizer
 
+from sglang_parity.tokenize import PromptTokenizer, prompt_tokenizer
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -20,7 +22,8 @@ class Checkpoint:
         path: the directory. In a frontend it holds ``config.json`` and the tokenizer files only.
         config: the parsed ``config.json``.
         generation_config: the parsed ``generation_config.json``, empty where there is none.
-        tokenizer: the tokenizer of ``tokenizer.json``.
+        tokenizer: the tokenizer of ``tokenizer.json``, which decides.
+        tokenize: gives its ids, faster.
         bos_token_id: id of the beginning-of-sentence token, or None where the tokenizer has none.
         eos_token_ids: ids that end a generation.
         has_chat_template: whether the tokenizer ships a chat template. SGLang's choice of encoder depends on it.
@@ -30,6 +33,7 @@ class Checkpoint:
     config: dict[str, Any]
     generation_config: dict[str, Any]
     tokenizer: Tokenizer
+    tokenize: PromptTokenizer
     bos_token_id: int | None
     eos_token_ids: tuple[int, ...]
     has_chat_template: bool
@@ -54,6 +58,7 @@ class Checkpoint:
             config=config,
             generation_config=generation_config,
             tokenizer=tokenizer,
+            tokenize=prompt_tokenizer(path / "tokenizer.json", tokenizer),
             bos_token_id=_special_token_id(tokenizer, tokenizer_config, "bos_token"),
             eos_token_ids=() if eos is None else tuple(eos) if isinstance(eos, list) else (eos,),
             has_chat_template="chat_template" in tokenizer_config or (path / "chat_template.jinja").exists(),

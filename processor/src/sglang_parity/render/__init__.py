@@ -45,8 +45,8 @@ def render(request: ChatRequest, model: ChatModel) -> Prompt:
     except RecursionError as error:  # JSON nested hundreds deep; SGLang gives up where it copies the messages
         text = "Internal server error: maximum recursion depth exceeded while calling a Python object"
         raise RequestError(text, status=500, kind="InternalServerError") from error
-    token_ids = model.tokenizer.encode(segments.prompt).ids
+    token_ids = model.tokenize(segments.prompt)
     if segments.continuation:
-        continued = model.tokenizer.encode(segments.continuation).ids
+        continued = model.tokenize(segments.continuation)
         token_ids += continued[1:] if continued[:1] == [model.bos_token_id] else continued
     return Prompt(text=segments.prompt + segments.continuation, token_ids=token_ids)

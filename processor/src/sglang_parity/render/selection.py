@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from sglang_parity.render.models.deepseek_v4 import DeepseekV4
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
     from sglang_parity.checkpoint import Checkpoint
     from sglang_parity.render.encoder import Encoder
+    from sglang_parity.tokenize import PromptTokenizer
 
 _SPEC_BY_TOOL_CALL_PARSER = {
     "deepseekv41": "dsv41",
@@ -31,12 +30,12 @@ class ChatModel:
 
     Attributes:
         encoder: renders a request as text.
-        tokenizer: turns that text into ids.
+        tokenize: turns that text into ids.
         bos_token_id: id of the beginning-of-sentence token, or None where the tokenizer has none.
     """
 
     encoder: Encoder
-    tokenizer: Tokenizer
+    tokenize: PromptTokenizer
     bos_token_id: int | None
 
 
@@ -64,7 +63,7 @@ def load_model(
                 f"SGLang renders it with {'its chat template' if spec is None else repr(spec)}, "
                 "and only 'dsv4' is supported"
             )
-    return ChatModel(encoder=encoder, tokenizer=checkpoint.tokenizer, bos_token_id=checkpoint.bos_token_id)
+    return ChatModel(encoder=encoder, tokenize=checkpoint.tokenize, bos_token_id=checkpoint.bos_token_id)
 
 
 def encoding_spec(checkpoint: Checkpoint, tool_call_parser: str | None) -> str | None:
