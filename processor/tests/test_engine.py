@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
+import itertools
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -204,6 +205,32 @@ def test_a_forced_call_reaches_the_router_as_a_structural_tag(checkpoint: Checkp
         "tags_with_separator",
         "const_string",
     ]
+
+
+def interleaved(*choices: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The items of several choices, as an engine sends them that takes a step of each in turn."""
+    steps = itertools.zip_longest(*choices)
+    return [item | {"index": index} for step in steps for index, item in enumerate(step) if item]
+
+
+def test_streamed_usage_counts_the_tokens_of_its_own_choice(checkpoint: Checkpoint) -> None:
+    request = HI | {"stream": True, "n": 2, "stream_options": {"include_usage": True, "continuous_usage_stats": True}}
+    router = Router(interleaved(output(checkpoint, "One two"), output(checkpoint, "One")))
+    *chunks, whole = answer(checkpoint, request, router)
+    counted = [
+        (chunk["choices"][0]["index"], chunk["choices"][0]["delta"]["content"], chunk["usage"]["completion_tokens"])
+        for chunk in chunks
+        if "usage" in chunk
+    ]
+    assert counted == [(0, "One", 1), (1, "One", 1), (0, " two", 2)]
+    assert whole["usage"]["completion_tokens"] == 5
+
+
+def test_choices_end_in_the_order_in_which_the_engine_ended_them(checkpoint: Checkpoint) -> None:
+    router = Router(interleaved(output(checkpoint, "One two"), output(checkpoint, "One", finish="length")))
+    chunks = answer(checkpoint, HI | {"stream": True, "n": 2}, router)
+    ends = [(choice["index"], choice["finish_reason"]) for chunk in chunks[-2:] for choice in chunk["choices"]]
+    assert ends == [(1, "length"), (0, "stop")]
 
 
 CALL = """<｜DSML｜tool_calls>

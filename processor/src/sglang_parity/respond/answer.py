@@ -10,7 +10,7 @@ from sglang_parity.parse import OutputText, ReasoningTokens, StreamParser, parse
 from sglang_parity.respond.logprobs import logprob_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from sglang_parity.parse import OutputFormat, ParseOptions, StopStrings, Vocabulary
     from sglang_parity.request import ChatRequest
@@ -53,10 +53,10 @@ class Answer:
     def finished(self) -> bool:
         return all(choice.finish_reason for choice in self._choices)
 
-    def _usage(self) -> dict[str, Any]:
-        """``usage`` as ``usage_processor.py::calculate_usage`` counts it: the prompt once, the choices summed."""
-        completion_tokens = sum(choice.text.token_count for choice in self._choices)
-        reasoning_tokens = sum(choice.reasoning_tokens.count for choice in self._choices)
+    def _usage(self, choices: Sequence[_Choice]) -> dict[str, Any]:
+        """``usage`` as ``usage_processor.py`` counts it: the prompt once, the choices summed."""
+        completion_tokens = sum(choice.text.token_count for choice in choices)
+        reasoning_tokens = sum(choice.reasoning_tokens.count for choice in choices)
         return {
             "prompt_tokens": self._prompt_tokens,
             "completion_tokens": completion_tokens,
@@ -114,6 +114,7 @@ class StreamedAnswer(Answer):
         self._parsers = [StreamParser(reading.output_format, reading.options) for _ in self._choices]
         self._called_tool = [False] * request.n
         self._started = [False] * request.n
+        self._ended: list[int] = []
         options = request.stream_options
         self._include_usage = bool(options and options.include_usage)
         self._continuous_usage = bool(options and options.continuous_usage_stats)
@@ -152,24 +153,27 @@ class StreamedAnswer(Answer):
                 step.append(chunks.logprobs(index, entries))
         for chunk in step:
             if self._continuous_usage:
-                chunk["usage"] = self._usage()
+                chunk["usage"] = self._usage([choice])
             yield chunk
 
         self._called_tool[index] |= bool(delta.tool_calls)
+        if choice.finish_reason:
+            self._ended.append(index)
 
     def finish(self) -> Iterator[Chunk]:
-        """The chunks that end the stream.
+        """The chunks that end the stream: the finish reasons in the order in which the choices ended.
 
         Raises:
             EngineError: a choice has not been finished: what has been sent is no whole answer.
         """
         self._refuse_half_answer()
-        for index, choice in enumerate(self._choices):
-            assert choice.finish_reason is not None
-            called = self._called_tool[index] and choice.finish_reason == "stop"
-            yield self._chunks.finish(index, "tool_calls" if called else choice.finish_reason)
+        for index in self._ended:
+            reason = self._choices[index].finish_reason
+            assert reason is not None
+            called = self._called_tool[index] and reason == "stop"
+            yield self._chunks.finish(index, "tool_calls" if called else reason)
         if self._include_usage:
-            yield self._chunks.usage(self._usage())
+            yield self._chunks.usage(self._usage(self._choices))
 
 
 class WholeAnswer(Answer):
@@ -212,4 +216,4 @@ class WholeAnswer(Answer):
                 "tool_calls" if called else choice.finish_reason,
                 self._logprobs[index] if self._request.logprobs else None,
             )
-        yield self._chunks.usage(self._usage())
+        yield self._chunks.usage(self._usage(self._choices))
