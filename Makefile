@@ -29,10 +29,10 @@ doctor: ## what this machine can run, and why not the rest
 	@stack/doctor.py
 
 test: $(VENV)/installed ## the fast tests: no Docker, every recorded fixture
-	$(PY)/pytest
+	$(PY)/pytest --junitxml=results/test/junit.xml
 
 contract: $(VENV)/installed ## the processor as a guest of a real Dynamo: start, options, cards, workers that come and go; no Docker
-	$(PY)/pytest processor/contract
+	$(PY)/pytest processor/contract --junitxml=results/contract/junit.xml
 
 e2e: $(VENV)/installed ## the live tests against the running stack, or one started for them; report in results/e2e
 	$(PY)/pytest e2e
