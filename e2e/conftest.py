@@ -113,6 +113,7 @@ def _check(
     mode = str(parameters.pop("mode", ""))
     names = [str(getattr(value, "name", value)) for value in parameters.values()]
     return Check(
+        file=item.path.stem,
         group=item.originalname.removeprefix("test_").replace("_", " "),
         name=", ".join(names),
         mode=mode,

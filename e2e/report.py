@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
 import subprocess
 import time
 from collections import Counter
@@ -49,6 +50,7 @@ class Check:
     """One test.
 
     Attributes:
+        file: the stem of the file that it stands in.
         group: the test function, in words.
         name: the case; empty where the function has no cases.
         mode: ``unary`` or ``stream``; empty where the check has no mode.
@@ -59,6 +61,7 @@ class Check:
         sides: what both answered, where the check is to show it.
     """
 
+    file: str
     group: str
     name: str
     mode: str
@@ -192,6 +195,7 @@ def versions_of(stack: Stack) -> list[Version]:
         Version("git commit", _or_reason(_commit)),
         Version("CPU", f"{_cpu()}, {os.cpu_count()} cores"),
         Version("memory", f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f} GiB"),
+        Version("GPUs", _or_reason(_gpus)),
         Version("system", platform.platform()),
     ]
     if stack.project is None:
@@ -245,6 +249,14 @@ def _cpu() -> str:
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
+
+
+def _gpus() -> str:
+    if shutil.which("nvidia-smi") is None:
+        return "none"
+    query = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
+    lines = subprocess.run(query, check=True, capture_output=True, text=True).stdout.splitlines()
+    return "; ".join(f"{count} x {kind}" for kind, count in Counter(lines).items())
 
 
 def _or_reason(learn: Callable[[], str]) -> str:

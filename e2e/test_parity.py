@@ -16,7 +16,7 @@ from .servers import MODES, Body, Mode, Server
 from .stack import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from .stack import Stack
 
@@ -98,8 +98,11 @@ def test_batching_changes_no_answer(stack: Stack, mode: Mode) -> None:
 
 
 @pytest.mark.parametrize(("gap", "mode"), in_its_modes(REQUEST_GAPS))
-def test_host_gap_in_the_request(stack: Stack, gap: RequestGap, mode: Mode) -> None:
+def test_host_gap_in_the_request(
+    stack: Stack, gap: RequestGap, mode: Mode, record_property: Callable[[str, object], None]
+) -> None:
     """What Dynamo refuses, rewrites before the processor sees it, or loses, is as listed."""
+    record_property("note", f"SGLang: {gap.sglang}; Dynamo: {gap.dynamo}")
     reference, frontend = stack.reference.ask(gap.body, mode), stack.frontend.ask(gap.body, mode)
 
     assert status(reference) == gap.reference_status, f"not as listed, SGLang {gap.sglang}: {reference}"
@@ -115,8 +118,11 @@ def test_host_gap_in_the_request(stack: Stack, gap: RequestGap, mode: Mode) -> N
 
 
 @pytest.mark.parametrize(("gap", "mode"), in_its_modes(FIELD_GAPS))
-def test_host_gap_in_the_answer(stack: Stack, gap: FieldGap, mode: Mode) -> None:
+def test_host_gap_in_the_answer(
+    stack: Stack, gap: FieldGap, mode: Mode, record_property: Callable[[str, object], None]
+) -> None:
     """What Dynamo's front has no place for in an answer is as listed."""
+    record_property("note", f"sent by the {gap.sent_by} alone: {gap.why}")
     sent = {
         server.name for server in (stack.reference, stack.frontend) if gap.name in sent_fields(server, gap.body, mode)
     }

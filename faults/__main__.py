@@ -26,6 +26,7 @@ RECOVERY_LIMIT = 180.0
 # A fault is noticed within seconds here, so that the run does not wait for the minutes that a long prefill may take.
 QUICK = {"WORKER_SILENCE_TIMEOUT": "15"}
 CROWDED_CLIENTS, CROWDED_REQUESTS = 200, 600
+SLOW_READERS, CROWD = "slow readers", f"{CROWDED_CLIENTS} clients"
 CROWDED = {**QUICK, "MAX_RUNNING_REQUESTS": "4", "MAX_QUEUED_REQUESTS": "16"}
 SLOW_CLIENTS = 48
 SLOW_GROWTH_LIMIT = 1.0  # MiB of the frontend for each client that does not read
@@ -70,17 +71,19 @@ def main() -> None:
 
 
 def run(stack: Stack, project: Project, names: list[str]) -> list[Row]:
-    """All faults, in order; the results file is whole after each."""
+    """All faults, in order; the results file says after each what is done, and what is not."""
     rows: list[Row] = []
+    not_run = [*(fault.name for fault in FAULTS), SLOW_READERS, CROWD]
 
     def wanted(name: str) -> bool:
         return not names or any(name.startswith(each) for each in names)
 
-    def done(row: Row) -> None:
+    def done(name: str, row: Row) -> None:
         rows.append(row)
+        not_run.remove(name)
         print(line(row), flush=True)
         RESULTS.mkdir(parents=True, exist_ok=True)
-        content = json.dumps({"rows": [asdict(each) for each in rows]}, indent=2)
+        content = json.dumps({"rows": [asdict(each) for each in rows], "not_run": not_run}, indent=2)
         (RESULTS / "results.json").write_text(content + "\n", encoding="utf-8")
 
     print(HEAD, flush=True)
@@ -89,13 +92,13 @@ def run(stack: Stack, project: Project, names: list[str]) -> list[Row]:
         for fault in FAULTS:
             if wanted(fault.name):
                 project.up(QUICK, fault.workers)
-                done(under_fault(stack, project, fault))
-        if wanted("slow readers"):
+                done(fault.name, under_fault(stack, project, fault))
+        if wanted(SLOW_READERS):
             project.up(QUICK)
-            done(with_slow_readers(stack, project))
-        if wanted("200 clients"):
+            done(SLOW_READERS, with_slow_readers(stack, project))
+        if wanted(CROWD):
             project.up(CROWDED)
-            done(overloaded(stack))
+            done(CROWD, overloaded(stack))
     finally:
         project.up({})
     return rows

@@ -1,0 +1,83 @@
+"""The commands of a whole validation, in order, and the record that is kept of how each ended."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+RECORD = "validate/steps.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One command of ``make``.
+
+    Attributes:
+        minutes: it is ended after so long, and has failed.
+        options: variables of the command.
+    """
+
+    target: str
+    minutes: float
+    options: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> str:
+        return " ".join(("make", self.target, *self.options))
+
+
+# `up` comes before `fixtures`: SGLang's code is in the engine image, which `up` builds.
+STEPS = (
+    Step("lint", 5),
+    Step("test", 5),
+    Step("contract", 5),
+    Step("up", 10),
+    Step("fixtures", 5, ("CHECK=1",)),
+    Step("fuzz", 15),
+    Step("fuzz-outputs", 15),
+    Step("e2e", 10),
+    Step("faults", 20),
+    Step("hostile", 10),
+    Step("bench", 10),
+    Step("load", 10),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a step ended.
+
+    Attributes:
+        command: as typed.
+        began: seconds since the epoch.
+        seconds: how long it took.
+        status: its exit status; None where it was ended for taking too long.
+        commit: what it ran on.
+    """
+
+    target: str
+    command: str
+    began: float
+    seconds: float
+    status: int | None
+    commit: str
+
+
+def log_of(target: str) -> str:
+    """Where a step's output is kept, relative to the results folder."""
+    return f"validate/{target}.log"
+
+
+def read_record(results: Path) -> dict[str, Ended]:
+    """How the steps ended when ``make validate`` last ran them, by target."""
+    path = results / RECORD
+    entries = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    return {entry["target"]: Ended(**entry) for entry in entries}
+
+
+def write_record(results: Path, ended: dict[str, Ended]) -> None:
+    path = results / RECORD
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps([asdict(each) for each in ended.values()], indent=1) + "\n", encoding="utf-8")

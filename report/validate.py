@@ -1,0 +1,84 @@
+"""Runs every check in order, goes on after a failure, and assembles the report: ``python -m report.validate``.
+
+Each step's output is kept in ``results/validate``, beside a record of how it ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from .__main__ import RESULTS, assemble
+from .commit import current_commit
+from .steps import ROOT, STEPS, Ended, Step, log_of, write_record
+
+HOUR = 3600.0  # what has not begun by then is not run
+SHOWN = 15  # lines of a failed step
+
+
+def main() -> None:
+    began = time.monotonic()
+    commit = str(current_commit())
+    ended: dict[str, Ended] = {}
+    write_record(RESULTS, ended)  # the record of an earlier validation is none of this one
+    for step in STEPS:
+        left = HOUR - (time.monotonic() - began)
+        if left > 0 and has_target(step.target):
+            ended[step.target] = run(step, min(60 * step.minutes, left), commit)
+            write_record(RESULTS, ended)
+    print(f"\n{(time.monotonic() - began) / 60:.0f} minutes")
+    sys.exit(assemble(RESULTS, base=None))
+
+
+def has_target(target: str) -> bool:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    return re.search(rf"^{re.escape(target)}:", makefile, re.MULTILINE) is not None
+
+
+def run(step: Step, limit: float, commit: str) -> Ended:
+    """Runs one step for at most ``limit`` seconds."""
+    log = RESULTS / log_of(step.target)
+    print(f"{step.command:<24}", end="", flush=True)
+    began, started = time.time(), time.monotonic()
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            ["make", step.target, *step.options],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        status = wait(process, limit)
+    ended = Ended(step.target, step.command, began, round(time.monotonic() - started, 1), status, commit)
+    print(f"{'ok' if status == 0 else 'FAILED':<8}{ended.seconds:5.0f} s", flush=True)
+    if status != 0:
+        print("\n".join(f"    {line}" for line in last_lines(log)), flush=True)
+    return ended
+
+
+def wait(process: subprocess.Popen[bytes], limit: float) -> int | None:
+    """The exit status; None where the process and its children had to be ended."""
+    try:
+        return process.wait(limit)
+    except subprocess.TimeoutExpired:
+        for sent in (signal.SIGINT, signal.SIGKILL):  # the first lets a step put the stack in order again
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, sent)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(60)
+        return None
+
+
+def last_lines(log: Path) -> list[str]:
+    return log.read_text(encoding="utf-8", errors="replace").splitlines()[-SHOWN:]
+
+
+if __name__ == "__main__":
+    main()
