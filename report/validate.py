@@ -12,11 +12,14 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .__main__ import RESULTS, assemble
+from .assemble import RESULTS, assemble, exit_status, terminal_lines, write
 from .commit import current_commit
 from .steps import ROOT, STEPS, Ended, Step, log_of, write_record
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HOUR = 3600.0  # what has not begun by then is not run
 SHOWN = 15  # lines of a failed step
@@ -33,7 +36,10 @@ def main() -> None:
             ended[step.target] = run(step, min(60 * step.minutes, left), commit)
             write_record(RESULTS, ended)
     print(f"\n{(time.monotonic() - began) / 60:.0f} minutes")
-    sys.exit(assemble(RESULTS, base=None))
+    report = assemble(RESULTS, base=None)
+    write(report, RESULTS)
+    print("\n".join(terminal_lines(report)))
+    sys.exit(exit_status(report))
 
 
 def has_target(target: str) -> bool:

@@ -1,0 +1,51 @@
+"""What differs between two reports, each as it was written to ``report.json``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .evidence import Part, State, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HEAD = ("", "before", "now")
+
+
+def changes(before: dict[str, Any], now: dict[str, Any]) -> Part:
+    """The checks, figures and tables that came, went or changed; not how long anything took."""
+    checks = _rows(_states(before), _states(now))
+    passed = {str(State.PASSED)}
+    worse = tuple(row for row in checks if row[2] not in passed)
+    better = tuple(row for row in checks if row[2] in passed)
+    return Part(
+        f"What changed since {before['commit'][:12]}, {before['assembled']}",
+        tables=(
+            Table("Verdict", HEAD, _rows({"verdict": before["verdict"]}, {"verdict": now["verdict"]})),
+            Table("Worse, or gone", HEAD, worse),
+            Table("Better, or new", HEAD, better),
+            Table("Figures", HEAD, _rows(dict(_figures(before)), dict(_figures(now)))),
+        ),
+    )
+
+
+def _rows(before: dict[str, str], now: dict[str, str]) -> tuple[tuple[str, str, str], ...]:
+    names = dict.fromkeys((*before, *now))
+    return tuple(
+        (name, before.get(name, "–"), now.get(name, "–")) for name in names if before.get(name) != now.get(name)
+    )
+
+
+def _states(report: dict[str, Any]) -> dict[str, str]:
+    return {f"{part['title']}: {check['name']}": check["state"] for part in report["parts"] for check in part["checks"]}
+
+
+def _figures(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Figures by name, and the cells of tables by row and column."""
+    for part in report["parts"]:
+        for figure in part["figures"]:
+            yield f"{part['title']}: {figure['name']}", figure["value"]
+        for table in part["tables"]:
+            for name, *cells in table["rows"]:
+                for column, cell in zip(table["head"][1:], cells, strict=True):
+                    yield f"{part['title']}: {name}: {column}", cell

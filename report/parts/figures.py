@@ -1,0 +1,47 @@
+"""Figures of a command that judges them itself, by its exit status: any JSON of plain values and lists of objects."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from report.evidence import Check, Figure, Part, State, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+ROWS_SHOWN = 60
+
+
+def figures_of(title: str) -> Callable[[Path], Iterator[Part]]:
+    """Any JSON: its plain values as figures, its lists of objects as tables. How it ended, its command says."""
+
+    def read(path: Path) -> Iterator[Part]:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        content = found if isinstance(found, dict) else {"": found}
+        folder = path.parent
+        raw = sorted(str(file.relative_to(folder.parent)) for file in folder.rglob("*") if file.is_file())
+        figures = tuple(Figure(key, str(value)) for key, value in content.items() if not isinstance(value, list | dict))
+        tables = tuple(
+            _table(key, value)
+            for key, value in content.items()
+            if isinstance(value, list) and value and all(isinstance(row, dict) for row in value)
+        )
+        checks = (Check(f"{folder.name}/{path.name}", State.PASSED, "is there"),)
+        yield Part(title, tuple(raw[:ROWS_SHOWN]), checks, figures, tables)
+
+    return read
+
+
+def _table(title: str, rows: list[dict[str, Any]]) -> Table:
+    head = tuple(dict.fromkeys(key for row in rows for key in row))
+    shown = tuple(tuple(_text(row.get(key, "")) for key in head) for row in rows[:ROWS_SHOWN])
+    note = f"{ROWS_SHOWN} of {len(rows)} rows" if len(rows) > ROWS_SHOWN else ""
+    return Table(title, head, shown, note)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,88 @@
+"""What was tested and on what, and how each command of a validation ended."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from report.evidence import Check, Figure, Part, State
+from report.steps import RECORD, ROOT, STEPS, Ended, log_of
+
+from .live import FILE as LIVE_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from report.commit import Commit
+
+FIXTURE = ROOT / "fixtures" / "parity" / "deepseek-v4-flash-0731.json"
+PINNED = "deepseek-ai/DeepSeek-V4-Flash-0731"
+
+
+def scope_of(results: Path) -> str:
+    """What the verdict is about: the model that the live tests were answered by."""
+    versions = _versions(results)
+    model = versions.get("model")
+    if model is None:
+        return "No live test has run: nothing was asked of a server."
+    if model == "stand-in":
+        return f"Of the stand-in checkpoint: the tokenizer of {PINNED} and no weights. Its weights were not served."
+    return f"Of {model} on {versions.get('GPUs', 'unknown hardware')}."
+
+
+def _versions(results: Path) -> dict[str, str]:
+    live = results / LIVE_FILE
+    if not live.exists():
+        return {}
+    return {each["what"]: each["value"] for each in json.loads(live.read_text(encoding="utf-8"))["versions"]}
+
+
+def what_was_tested(results: Path, commit: Commit, record: dict[str, Ended]) -> Part:
+    """Versions, digests and hardware, as the live tests found them, and whether all is of one commit."""
+    versions = _versions(results)
+    fixtures = json.loads(FIXTURE.read_text(encoding="utf-8"))
+    seen = {f"`{ended.command}`": ended.commit for ended in record.values()}
+    if tested := versions.pop("git commit", ""):
+        seen["`make e2e`"] = tested
+    return Part(
+        "What was tested",
+        (LIVE_FILE,) if versions else (),
+        (_one_commit(commit, seen), *_learned(versions)),
+        (
+            Figure("git commit", str(commit)),
+            Figure("checkpoint", f"{fixtures['model']} @ {fixtures['revision']}"),
+            *(Figure(what, value) for what, value in versions.items()),
+        ),
+    )
+
+
+def _one_commit(commit: Commit, seen: dict[str, str]) -> Check:
+    others = [f"{who} ran on {other}" for who, other in seen.items() if other != commit.id]
+    if commit.changed:
+        others.append(f"{len(commit.changed)} files are not as committed: {', '.join(commit.changed[:3])}")
+    state = State.NOT_RUN if others else State.PASSED
+    return Check("all results are of the commit that is checked out", state, "; ".join(others))
+
+
+def _learned(versions: dict[str, str]) -> Iterator[Check]:
+    for what, value in versions.items():
+        if value.startswith("unknown"):
+            yield Check(what, State.NOT_RUN, value)
+
+
+def commands(record: dict[str, Ended]) -> Part:
+    """How each step of ``make validate`` ended."""
+    checks = []
+    for step in STEPS:
+        ended = record.get(step.target)
+        if ended is None:
+            checks.append(Check(step.command, State.NOT_RUN, "`make validate` has not run it"))
+        elif ended.status is None:
+            checks.append(Check(step.command, State.FAILED, f"was ended after {ended.seconds:.0f} s"))
+        elif ended.status:
+            checks.append(Check(step.command, State.FAILED, f"exit status {ended.status} after {ended.seconds:.0f} s"))
+        else:
+            checks.append(Check(step.command, State.PASSED, f"{ended.seconds:.0f} s"))
+    raw = (RECORD, *(log_of(target) for target in record)) if record else ()
+    return Part("Every command", raw, tuple(checks), listed=True)
