@@ -6,7 +6,8 @@ PY := $(VENV)/bin
 COMPOSE := docker compose --profile cpu --profile gpu --profile stock
 
 .DEFAULT_GOAL := help
-.PHONY: help up down logs status doctor test contract e2e faults load fixtures fuzz fuzz-outputs equal-tokens lint
+.PHONY: help up down logs status doctor test contract e2e faults load fixtures fuzz fuzz-outputs equal-tokens lint report \
+	validate soak
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,7 +60,13 @@ equal-tokens: $(VENV)/installed ## compare the fast tokenizer with the one that 
 lint: $(VENV)/installed ## ruff and mypy --strict
 	$(PY)/ruff check .
 	$(PY)/ruff format --check .
-	$(PY)/mypy processor/src processor/conftest.py processor/tests processor/contract processor/benchmarks e2e faults loadtest stack fixtures/record fixtures/checkpoint
+	$(PY)/mypy processor/src processor/conftest.py processor/tests processor/contract processor/benchmarks e2e faults loadtest report stack fixtures/record fixtures/checkpoint
+
+report: $(VENV)/installed ## put what has run into one verdict, in results/report (BASE=RESULTS shows what changed since)
+	$(PY)/python -m report $(if $(BASE),--base '$(BASE)')
+
+validate: $(VENV)/installed ## run every check, in under an hour, and report
+	$(PY)/python -m report.validate
 
 $(VENV)/installed: requirements-dev.txt processor/pyproject.toml
 	@stack/install.sh python

@@ -19,7 +19,8 @@ def junit_of(report: Report) -> bytes:
         if part.checks:
             suites.append(_suite(part))
     ElementTree.indent(suites)
-    return ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True)
+    written: bytes = ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True)
+    return written
 
 
 def _suite(part: Part) -> ElementTree.Element:
