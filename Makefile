@@ -66,6 +66,7 @@ report: $(VENV)/installed ## put what has run into one verdict, in results/repor
 	$(PY)/python -m report $(if $(BASE),--base '$(BASE)')
 
 validate: $(VENV)/installed ## run every check, in under an hour, and report
+	-@stack/install.sh browser
 	$(PY)/python -m report.validate
 
 $(VENV)/installed: requirements-dev.txt processor/pyproject.toml

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -63,6 +64,12 @@ class Ended:
     seconds: float
     status: int | None
     commit: str
+
+
+def has_target(target: str) -> bool:
+    """Whether this version has such a command."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    return re.search(rf"^{re.escape(target)}:", makefile, re.MULTILINE) is not None
 
 
 def log_of(target: str) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from .assemble import RESULTS, assemble, exit_status, terminal_lines, write
 from .commit import current_commit
-from .steps import ROOT, STEPS, Ended, Step, log_of, write_record
+from .steps import ROOT, STEPS, Ended, Step, has_target, log_of, write_record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,11 +39,6 @@ def main() -> None:
     write(report, RESULTS)
     print("\n".join(terminal_lines(report)))
     sys.exit(exit_status(report))
-
-
-def has_target(target: str) -> bool:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    return re.search(rf"^{re.escape(target)}:", makefile, re.MULTILINE) is not None
 
 
 def run(step: Step, limit: float, commit: str) -> Ended:

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Makes sure that this machine has what the stack needs: a Docker engine with Compose v2, and Python 3.11 or newer.
+# Makes sure that this machine has what the stack needs: a Docker engine with Compose v2, and Python 3.11 or newer; where
+# it is asked for, the browser in which reports are tested.
 # Installs what is missing where it may (Debian or Ubuntu, as root), and otherwise stops with the command to run.
 # With everything there it prints nothing and changes nothing.
 #
-# Usage: stack/install.sh [docker|python]...   (default: both)
+# Usage: stack/install.sh [docker|python|browser]...   (default: docker python)
 set -euo pipefail
 
 say() { printf '==> %s\n' "$*"; }
@@ -30,6 +31,8 @@ install_missing() {
     local packages=() name
     for name in "${missing[@]}"; do
         case "$ID:$name" in
+            debian:chromium) packages+=(chromium) ;;
+            ubuntu:chromium) die "Ubuntu's Chromium is a snap: snap install chromium" ;;
             debian:docker.io) packages+=(docker.io docker-cli) ;;
             debian:compose) packages+=(docker-compose) ;;
             ubuntu:compose) packages+=(docker-compose-v2) ;;
@@ -90,6 +93,7 @@ wanted=" ${*:-docker python} "
 missing=()
 [[ $wanted != *" docker "* ]] || find_missing_docker
 [[ $wanted != *" python "* ]] || python_is_there || missing+=(python3 python3-venv)
+[[ $wanted != *" browser "* ]] || command -v chromium >/dev/null || missing+=(chromium)
 [ ${#missing[@]} = 0 ] || install_missing
 
 if [[ $wanted == *" docker "* ]]; then
