@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import pytest
-from folder import COMMIT, FAULT, FUZZED_OUTPUTS, FUZZED_REQUESTS, live_check, live_results, whole_folder, write_json
 
 from report.evidence import Check, Part, Report, State, Verdict
 from report.parts import read_parts
 from report.parts.recorded import FIXTURE_LIST, fixture_list
 from report.parts.tested import scope_of
 from report.steps import read_record, write_record
+
+from .folder import COMMIT, FAULT, FUZZED_OUTPUTS, FUZZED_REQUESTS, live_check, live_results, whole_folder, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import pytest
-from folder import COMMIT, live_check, live_results, whole_folder, write_json
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from report.assemble import NoReportError, assemble, terminal_lines, write
 from report.evidence import Report, State
 from report.parts import read_parts
 from report.parts.tested import scope_of
+
+from .folder import COMMIT, live_check, live_results, whole_folder, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
