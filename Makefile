@@ -41,6 +41,9 @@ e2e: $(VENV)/installed ## the live tests against the running stack, or one start
 faults: $(VENV)/installed ## break the running stack in every way, under traffic: a table of what was answered (NAME='worker' to choose)
 	$(PY)/python -m faults $(if $(NAME),'$(NAME)')
 
+soak: $(VENV)/installed ## mixed traffic, clients that leave, errors: memory, descriptors and latency must stay flat (MINUTES=30)
+	$(PY)/python -m soak --minutes $(or $(MINUTES),30)
+
 load: $(VENV)/installed ## 30 seconds of load on frontend and reference
 	$(PY)/locust -f loadtest/ --headless -u 8 -t 30s
 
@@ -60,7 +63,7 @@ equal-tokens: $(VENV)/installed ## compare the fast tokenizer with the one that 
 lint: $(VENV)/installed ## ruff and mypy --strict
 	$(PY)/ruff check .
 	$(PY)/ruff format --check .
-	$(PY)/mypy processor/src processor/conftest.py processor/tests processor/contract processor/benchmarks e2e faults loadtest report stack fixtures/record fixtures/checkpoint
+	$(PY)/mypy processor/src processor/conftest.py processor/tests processor/contract processor/benchmarks e2e faults loadtest report soak stack fixtures/record fixtures/checkpoint
 
 report: $(VENV)/installed ## put what has run into one verdict, in results/report (BASE=RESULTS shows what changed since)
 	$(PY)/python -m report $(if $(BASE),--base '$(BASE)')
