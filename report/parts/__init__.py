@@ -15,6 +15,7 @@ from .generated import outputs, requests
 from .live import FILE as LIVE_FILE
 from .live import live_tests
 from .recorded import recorded_parity
+from .soaked import soak
 from .tested import commands, what_was_tested
 from .tests import tests_of
 
@@ -78,5 +79,5 @@ SOURCES = (
     Source("Hostile requests", "hostile", "hostile/results.json", figures_of("Hostile requests")),
     Source("Benchmarks", "bench", "bench/results.json", figures_of("Benchmarks")),
     Source("Load and budgets", "load", "load/results.json", figures_of("Load and budgets")),
-    Source("Soak", "soak", "soak/results.json", figures_of("Soak")),
+    Source("Soak", "soak", "soak/results.json", soak),
 )

@@ -27,7 +27,9 @@ def whole_folder(results: Path) -> None:
     write_json(results / "fuzz" / "outputs.json", FUZZED_OUTPUTS)
     write_json(results / "e2e" / "results.json", live_results())
     write_json(results / "faults" / "results.json", {"rows": [FAULT], "not_run": []})
-    for name in ("hostile", "bench", "load", "soak"):
+    write_json(results / "soak" / "results.json", SOAK)
+    (results / "soak" / "report.html").touch()
+    for name in ("hostile", "bench", "load"):
         write_json(results / name / "results.json", {"seed": 0, "rows": [{"measure": f"{name} measure", "ours": 1.25}]})
 
 
@@ -48,6 +50,11 @@ FAULT = {
     "after": 690,
     "recovery": 33.4,
     "objections": [],
+}
+SOAK = {
+    "minutes": 30.0,
+    "checks": [{"name": "memory of frontend is flat", "ok": True, "said": "150, then 151 MiB; at most 160"}],
+    "rows": [{"kind": "short answer", "sent": 7, "right": 7, "wrong": ""}],
 }
 VERSIONS = {"model": "stand-in", "git commit": COMMIT.id, "image of frontend": "frontend sha256:12", "CPU": "2 cores"}
 STOCK = {"title": "Stock processors", "note": "", "head": ["processor", "as SGLang"], "rows": [["dynamo", "9 of 10"]]}

@@ -16,7 +16,17 @@ from report.parts.recorded import FIXTURE_LIST, fixture_list
 from report.parts.tested import scope_of
 from report.steps import read_record, write_record
 
-from .folder import COMMIT, FAULT, FUZZED_OUTPUTS, FUZZED_REQUESTS, live_check, live_results, whole_folder, write_json
+from .folder import (
+    COMMIT,
+    FAULT,
+    FUZZED_OUTPUTS,
+    FUZZED_REQUESTS,
+    SOAK,
+    live_check,
+    live_results,
+    whole_folder,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -299,6 +309,22 @@ SPOILED = (
         "frontend killed",
         State.NOT_RUN,
         "not run",
+    ),
+    Spoiled(
+        "something grew",
+        overwrite("soak/results.json", {**SOAK, "checks": [{"name": "memory", "ok": False, "said": "1, then 9"}]}),
+        "Soak",
+        "memory",
+        State.FAILED,
+        "1, then 9",
+    ),
+    Spoiled(
+        "the soak was short",
+        overwrite("soak/results.json", {**SOAK, "minutes": 2.5}),
+        "Soak",
+        "30 minutes",
+        State.NOT_RUN,
+        "only 2.5",
     ),
 )
 
