@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import json
 import itertools
+import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -82,6 +83,7 @@ def live_results() -> dict[str, Any]:
     }
 
 
+@cache
 def replayed_tests() -> list[str]:
     """A test for every recorded case, in each mode."""
     return [
