@@ -69,6 +69,19 @@ class Answer:
             raise EngineError("the worker ended the stream before the answer was finished")
 
 
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What one engine item adds to a choice.
+
+    Attributes:
+        text: may be shown now; it may be empty, or end before the step's last token does.
+        logprobs: one entry per token of the step, up to a stop string; empty where none were asked for.
+    """
+
+    text: str
+    logprobs: list[dict[str, Any]]
+
+
 class _Choice:
     """One choice as far as it has been generated.
 
@@ -87,9 +100,15 @@ class _Choice:
         )
         self.reasoning_tokens = ReasoningTokens(reading.reasoning_end_id)
         self.finish_reason: str | None = None
+        self._vocabulary = reading.vocabulary
+        self._top_logprobs = (request.top_logprobs or 0) if request.logprobs else None
 
-    def read(self, item: dict[str, Any]) -> str:
-        """Takes one engine item; returns the text that it adds."""
+    def read(self, item: dict[str, Any]) -> _Step:
+        """Takes one engine item.
+
+        Raises:
+            EngineError: the engine gave the generation up.
+        """
         token_ids: list[int] = item["token_ids"]
         engine_reason = item.get("finish_reason")
         seen = self.text.token_count
@@ -102,8 +121,11 @@ class _Choice:
             text = self.text.finish(token_ids, stop_token=self.finish_reason == "stop")
         if self.text.matched is not None:
             self.finish_reason = "stop"
-        self.reasoning_tokens.feed(token_ids[: self.text.token_count - seen])
-        return text
+        count = self.text.token_count - seen
+        self.reasoning_tokens.feed(token_ids[:count])
+        if self._top_logprobs is None:
+            return _Step(text, [])
+        return _Step(text, logprob_entries(item, self._top_logprobs, self._vocabulary)[:count])
 
 
 class StreamedAnswer(Answer):
@@ -133,25 +155,24 @@ class StreamedAnswer(Answer):
         if choice.finish_reason:  # ended by a stop string; the engine has not noticed yet
             return
         # First, so that a generation that fails at its first item sends nothing, and gets a status of its own.
-        text = choice.read(item)
+        step = choice.read(item)
         if not self._started[index]:
             self._started[index] = True
             yield chunks.role(index)
 
-        delta = parser.finish(text) if choice.finish_reason else parser.feed(text)
-        step = []
+        delta = parser.finish(step.text) if choice.finish_reason else parser.feed(step.text)
+        sent = []
         if delta.reasoning:
-            step.append(chunks.reasoning(index, delta.reasoning))
+            sent.append(chunks.reasoning(index, delta.reasoning))
         if delta.content:
-            step.append(chunks.content(index, delta.content))
-        step += [chunks.tool_call(index, call) for call in delta.tool_calls]
+            sent.append(chunks.content(index, delta.content))
+        sent += [chunks.tool_call(index, call) for call in delta.tool_calls]
         if self._request.logprobs:
-            entries = logprob_entries(item, self._request.top_logprobs or 0, self._reading.vocabulary)
             if delta.reasoning or (delta.content and self._reading.options.tool_names is None):
-                step[0]["choices"][0]["logprobs"] = {"content": entries}
+                sent[0]["choices"][0]["logprobs"] = {"content": step.logprobs}
             elif self._reading.output_format.has_parser:
-                step.append(chunks.logprobs(index, entries))
-        for chunk in step:
+                sent.append(chunks.logprobs(index, step.logprobs))
+        for chunk in sent:
             if self._continuous_usage:
                 chunk["usage"] = self._usage([choice])
             yield chunk
@@ -193,10 +214,9 @@ class WholeAnswer(Answer):
         index = item.get("index") or 0
         choice = self._choices[index]
         if not choice.finish_reason:
-            self._texts[index].append(choice.read(item))
-            if self._request.logprobs:
-                top = self._request.top_logprobs or 0
-                self._logprobs[index] += logprob_entries(item, top, self._reading.vocabulary)
+            step = choice.read(item)
+            self._texts[index].append(step.text)
+            self._logprobs[index] += step.logprobs
         yield from ()
 
     def finish(self) -> Iterator[Chunk]:
