@@ -99,6 +99,13 @@ class Service:
         self.container.reload()
         return int(self.container.ports[f"{inside}/tcp"][0]["HostPort"])
 
+    def metrics(self) -> str:
+        """What a worker's own port says, in Prometheus' text format."""
+        fetch = (
+            "import urllib.request as r; print(r.urlopen('http://127.0.0.1:9090/metrics', timeout=5).read().decode())"
+        )
+        return self.run("python3", "-c", fetch).text
+
     def kill_processes(self) -> None:
         """Kills all that runs in it with SIGKILL, as a crash would: Docker, which did not ask for it, restarts it."""
         self.run("sh", "-c", "kill -9 -1")

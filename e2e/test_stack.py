@@ -72,11 +72,6 @@ def test_the_frontend_image_is_without(project: Project, package: str) -> None:
     assert (output.exit_code, output.text.strip()) == (0, "None")
 
 
-@pytest.mark.parametrize("name", SERVICES)
-def test_no_service_runs_as_root(project: Project, name: str) -> None:
-    assert not project.service(name).users & {"root", "0"}
-
-
 @pytest.mark.destructive
 def test_a_killed_worker_is_an_error_and_comes_back(
     stack: Stack, project: Project, record_property: Callable[[str, object], None], capsys: pytest.CaptureFixture[str]
