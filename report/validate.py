@@ -11,11 +11,13 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING
 
 from .assemble import RESULTS, assemble, exit_status, terminal_lines, write
 from .commit import current_commit
-from .steps import ROOT, STEPS, Ended, Step, has_target, log_of, write_record
+from .steps import ROOT, ROUNDS, Ended, Step, has_target, log_of, write_record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,10 +31,12 @@ def main() -> None:
     commit = str(current_commit())
     ended: dict[str, Ended] = {}
     write_record(RESULTS, ended)  # the record of an earlier validation is none of this one
-    for step in STEPS:
+    for steps in ROUNDS:
         left = HOUR - (time.monotonic() - began)
-        if left > 0 and has_target(step.target):
-            ended[step.target] = run(step, min(60 * step.minutes, left), commit)
+        there = [step for step in steps if has_target(step.target)]
+        if left > 0 and there:
+            with ThreadPoolExecutor(len(there)) as pool:
+                ended |= {each.target: each for each in pool.map(partial(run, left=left, commit=commit), there)}
             write_record(RESULTS, ended)
     print(f"\n{(time.monotonic() - began) / 60:.0f} minutes")
     report = assemble(RESULTS, base=None)
@@ -41,10 +45,10 @@ def main() -> None:
     sys.exit(exit_status(report))
 
 
-def run(step: Step, limit: float, commit: str) -> Ended:
-    """Runs one step for at most ``limit`` seconds."""
+def run(step: Step, left: float, commit: str) -> Ended:
+    """Runs one step, for at most its own time and the seconds that are ``left``."""
     log = RESULTS / log_of(step.target)
-    print(f"{step.command:<24}", end="", flush=True)
+    print(f"{step.command:<24}begins", flush=True)
     began, started = time.time(), time.monotonic()
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -55,11 +59,12 @@ def run(step: Step, limit: float, commit: str) -> Ended:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        status = wait(process, limit)
+        status = wait(process, min(60 * step.minutes, left))
     ended = Ended(step.target, step.command, began, round(time.monotonic() - started, 1), status, commit)
-    print(f"{'ok' if status == 0 else 'FAILED':<8}{ended.seconds:5.0f} s", flush=True)
+    said = [f"{step.command:<24}{'ok' if status == 0 else 'FAILED':<8}{ended.seconds:5.0f} s"]
     if status != 0:
-        print("\n".join(f"    {line}" for line in last_lines(log)), flush=True)
+        said += [f"    {line}" for line in last_lines(log)]
+    print("\n".join(said), flush=True)
     return ended
 
 

@@ -22,7 +22,12 @@ slow:
 optional:
 \t@echo "$(CHECK)"
 """
-TRIED = (Step("bad", 1), Step("absent", 1), Step("slow", 0.02), Step("optional", 1, ("CHECK=1",)), Step("good", 1))
+TRIED = (
+    (Step("bad", 1),),
+    (Step("absent", 1),),
+    (Step("slow", 0.02), Step("optional", 1, ("CHECK=1",))),
+    (Step("good", 1),),
+)
 
 
 @pytest.fixture
@@ -32,7 +37,7 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     monkeypatch.setattr(steps, "ROOT", tmp_path)
     monkeypatch.setattr(validate, "ROOT", tmp_path)
     monkeypatch.setattr(validate, "RESULTS", tmp_path)
-    monkeypatch.setattr(validate, "STEPS", TRIED)
+    monkeypatch.setattr(validate, "ROUNDS", TRIED)
     with pytest.raises(SystemExit) as ended:
         validate.main()
     assert ended.value.code == 1
