@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HEAD = ("", "before", "now")
+ABSENT = "–"
 
 
 def changes(before: dict[str, Any], now: dict[str, Any]) -> Part:
     """The checks, figures and tables that came, went or changed; not how long anything took."""
     checks = _rows(_states(before), _states(now))
-    passed = {str(State.PASSED)}
-    worse = tuple(row for row in checks if row[2] not in passed)
-    better = tuple(row for row in checks if row[2] in passed)
+    worse = tuple(row for row in checks if _worse(*row[1:]))
+    better = tuple(row for row in checks if row not in worse)
     return Part(
         f"What changed since {before['commit'][:12]}, {before['assembled']}",
         tables=(
@@ -32,8 +32,13 @@ def changes(before: dict[str, Any], now: dict[str, Any]) -> Part:
 def _rows(before: dict[str, str], now: dict[str, str]) -> tuple[tuple[str, str, str], ...]:
     names = dict.fromkeys((*before, *now))
     return tuple(
-        (name, before.get(name, "–"), now.get(name, "–")) for name in names if before.get(name) != now.get(name)
+        (name, before.get(name, ABSENT), now.get(name, ABSENT)) for name in names if before.get(name) != now.get(name)
     )
+
+
+def _worse(before: str, now: str) -> bool:
+    """A pass that is none any more, or what came and is none."""
+    return now != State.PASSED and (now != ABSENT or before == State.PASSED)
 
 
 def _states(report: dict[str, Any]) -> dict[str, str]:

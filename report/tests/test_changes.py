@@ -18,6 +18,7 @@ BEFORE = Report(
                 Check("breaks", State.PASSED),
                 Check("is mended", State.FAILED),
                 Check("goes", State.PASSED),
+                Check("is missed no more", State.NOT_RUN),
             ),
             figures=(Figure("count", "1"), Figure("same", "7")),
             tables=(Table("", ("row", "x", "y"), (("first", "1", "2"), ("last", "3", "4"))),),
@@ -54,7 +55,7 @@ def test_what_changed() -> None:
             ("Part: goes", "pass", "–"),
             ("Part: comes", "–", "not run"),
         ),
-        "Better, or new": (("Part: is mended", "fail", "pass"),),
+        "Better, or new": (("Part: is mended", "fail", "pass"), ("Part: is missed no more", "not run", "–")),
         "Figures": (
             ("Part: count", "1", "2"),
             ("Part: first: y", "2", "5"),

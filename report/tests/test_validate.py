@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,48 +27,55 @@ optional:
 TRIED = (
     (Step("bad", 1),),
     (Step("absent", 1),),
-    (Step("slow", 0.02), Step("optional", 1, ("CHECK=1",))),
+    (Step("slow", 0.1), Step("optional", 1, ("CHECK=1",))),
     (Step("good", 1),),
 )
 
 
-@pytest.fixture
-def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
-    """The folder of a validation with these steps; what it printed."""
-    (tmp_path / "Makefile").write_text(MAKEFILE, encoding="utf-8")
-    monkeypatch.setattr(steps, "ROOT", tmp_path)
-    monkeypatch.setattr(validate, "ROOT", tmp_path)
-    monkeypatch.setattr(validate, "RESULTS", tmp_path)
-    monkeypatch.setattr(validate, "ROUNDS", TRIED)
-    with pytest.raises(SystemExit) as ended:
-        validate.main()
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("results")
+
+
+@pytest.fixture(scope="module")
+def printed(results: Path) -> list[str]:
+    """What a validation of these steps prints."""
+    (results / "Makefile").write_text(MAKEFILE, encoding="utf-8")
+    output = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(output):
+        patch.setattr(steps, "ROOT", results)
+        patch.setattr(validate, "ROOT", results)
+        patch.setattr(validate, "RESULTS", results)
+        patch.setattr(validate, "ROUNDS", TRIED)
+        with pytest.raises(SystemExit) as ended:
+            validate.main()
     assert ended.value.code == 1
-    return capsys.readouterr().out
+    return output.getvalue().splitlines()
 
 
-def test_every_step_that_there_is_has_run(tmp_path: Path, ran: str) -> None:
-    record = read_record(tmp_path)
+def test_every_step_that_there_is_has_run(results: Path, printed: list[str]) -> None:
+    record = read_record(results)
     assert {target: ended.status for target, ended in record.items()} == {
         "bad": 2,
         "slow": None,
         "optional": 0,
         "good": 0,
     }
-    assert "verdict: FAIL" in ran
-    assert "  fail: Every command: make bad: exit status 2 after 0 s" in ran.splitlines()
+    assert "verdict: FAIL" in printed
+    assert any(line.startswith("  fail: Every command: make bad: exit status 2") for line in printed), printed
 
 
-def test_what_a_step_said_is_kept(tmp_path: Path, ran: str) -> None:
-    logs = {path.stem: path.read_text(encoding="utf-8").splitlines() for path in (tmp_path / "validate").glob("*.log")}
+def test_what_a_step_said_is_kept(results: Path, printed: list[str]) -> None:
+    logs = {path.stem: path.read_text(encoding="utf-8").splitlines() for path in (results / "validate").glob("*.log")}
     assert logs["good"] == ["all is well"]
     assert logs["optional"] == ["1"]
     assert logs["slow"][0] == "put in order", "a step that takes too long may put things in order"
-    assert "    words of the failure" in ran.splitlines()
+    assert "    words of the failure" in printed
 
 
-def test_the_report_is_written(tmp_path: Path, ran: str) -> None:
-    assert ran
-    assert {path.name for path in (tmp_path / "report").iterdir()} == {
+def test_the_report_is_written(results: Path, printed: list[str]) -> None:
+    assert printed
+    assert {path.name for path in (results / "report").iterdir()} == {
         "report.html",
         "report.json",
         "junit.xml",
