@@ -37,6 +37,7 @@ ROUNDS = (
     (Step("contract", 5),),
     (Step("up", 10),),
     (Step("fixtures", 10, ("CHECK=1",)),),
+    (Step("equal-tokens", 10),),
     (Step("fuzz", 25), Step("fuzz-outputs", 25)),
     (Step("e2e", 15),),
     (Step("faults", 20),),

@@ -19,6 +19,9 @@ TITLES = {
     "test_recorded": "Live parity",
     "test_errors": "Errors and headers",
     "test_headers": "Errors and headers",
+    "test_constraints": "Constraints",
+    "test_doors": "Other doors and real clients",
+    "test_clients": "Other doors and real clients",
 }
 REST = "The rest of the live tests"
 GAPS = "Host gaps"
