@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import threading
 import time
@@ -14,8 +15,8 @@ import httpx
 
 from e2e.cases import THINKING, TOOLS, call_block, user
 from e2e.compare import Answer, Refusal
-from e2e.refusals import REFUSALS
 from e2e.servers import MODES
+from e2e.stack import ROOT
 from faults.overload import LONG_ANSWER
 from faults.traffic import Outcome, Sent, ask, client_of, scripted
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from e2e.servers import Body, Mode, Server
+
+# Requests that SGLang refuses, each with what it refuses it.
+REFUSALS = json.loads((ROOT / "fixtures" / "refusals" / "deepseek-v4-flash-0731.json").read_text(encoding="utf-8"))
 
 PAUSE = 0.3  # seconds at most between two requests of a client
 HASTE = 0.1  # seconds after which a hasty client leaves: less than a prefill takes
@@ -95,7 +99,8 @@ class Traffic:
         number = rng.randrange(1 << 40)
         match kind:
             case Kind.REFUSED:
-                return refused(self._server, rng.choice(REFUSALS).body)
+                case = rng.choice(list(REFUSALS["refusals"].values()))
+                return refused(self._server, case["request"], case["reference"]["status"])
             case Kind.LEFT_EARLY:
                 return left(self._hasty)
             case Kind.LEFT_LATE:
@@ -130,12 +135,12 @@ def called(server: Server, number: int, mode: Mode) -> Sent:
     return Sent(started, time.monotonic() - started, outcome, detail)
 
 
-def refused(server: Server, body: Body) -> Sent:
-    """The answer is a clear refusal: a status below 500, a message, and nothing of the server's insides."""
+def refused(server: Server, body: Body, status: int) -> Sent:
+    """The answer is a clear refusal: SGLang's ``status``, a message, and nothing of the server's insides."""
     started = time.monotonic()
     try:
         answer = server.ask(body, "unary")
-        clear = isinstance(answer, Refusal) and 400 <= answer.status < 500 and answer.message and not answer.internals
+        clear = isinstance(answer, Refusal) and answer.status == status and answer.message and not answer.internals
     except Exception as error:  # a refusal that cannot be read is none
         return Sent(started, time.monotonic() - started, Outcome.WRONG, repr(error))
     outcome, detail = (Outcome.RIGHT, "") if clear else (Outcome.WRONG, repr(answer))
