@@ -6,7 +6,7 @@ PY := $(VENV)/bin
 COMPOSE := docker compose --profile cpu --profile gpu --profile stock
 
 .DEFAULT_GOAL := help
-.PHONY: help up down logs status doctor test contract e2e faults load fixtures fuzz fuzz-outputs equal-tokens sbom lint report \
+.PHONY: help up down logs status doctor test contract e2e faults hostile load fixtures fuzz fuzz-outputs equal-tokens sbom lint report \
 	validate soak
 
 help: ## list the commands
@@ -41,6 +41,9 @@ e2e: $(VENV)/installed ## the live tests against the running stack, or one start
 faults: $(VENV)/installed ## break the running stack in every way, under traffic: a table of what was answered (NAME='worker' to choose)
 	$(PY)/python -m faults $(if $(NAME),'$(NAME)')
 
+hostile: $(VENV)/installed ## what no well-meaning client sends: no 5xx, no hang, no insides shown (N=10000 SEED=0, or REPLAY=FILE)
+	$(PY)/python -m hostile $(if $(REPLAY),--replay '$(REPLAY)',--count $(or $(N),10000) --seed $(or $(SEED),0))
+
 soak: $(VENV)/installed ## mixed traffic, clients that leave, errors: memory, descriptors and latency must stay flat (MINUTES=30)
 	$(PY)/python -m soak --minutes $(or $(MINUTES),30)
 
@@ -66,7 +69,7 @@ sbom: ## a software bill of materials for both images, in results/sbom
 lint: $(VENV)/installed ## ruff and mypy --strict
 	$(PY)/ruff check .
 	$(PY)/ruff format --check .
-	$(PY)/mypy processor/src processor/conftest.py processor/tests processor/contract processor/benchmarks e2e faults loadtest report soak stack fixtures/record fixtures/checkpoint
+	$(PY)/mypy processor/src processor/conftest.py processor/tests processor/contract processor/benchmarks e2e faults hostile loadtest report soak stack fixtures/record fixtures/checkpoint
 
 report: $(VENV)/installed ## put what has run into one verdict, in results/report (BASE=RESULTS shows what changed since)
 	$(PY)/python -m report $(if $(BASE),--base '$(BASE)')

@@ -1,0 +1,1 @@
+"""Requests that no well-meaning client sends, and what the stack makes of them."""
