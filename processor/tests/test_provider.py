@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sglang_parity.errors import OptionsError
-from sglang_parity.provider import provider
+from sglang_parity.provider import Options, load_served_model, provider
+from test_engine import Card
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -35,3 +39,9 @@ def test_wrong_options_are_refused_by_name(options: dict[str, Any], key: str) ->
     with pytest.raises(OptionsError) as caught:
         provider(None, options)
     assert key in str(caught.value)
+
+
+def test_a_worker_that_does_not_know_its_context_length_publishes_none(checkpoint_directory: Path) -> None:
+    """Dynamo's mocker says 0: no request is too long for it."""
+    published = {"tool_call_parser": "deepseekv4", "reasoning_parser": "deepseek-v4", "context_length": 0}
+    assert load_served_model(Card(checkpoint_directory, published), Options()).context_length is None

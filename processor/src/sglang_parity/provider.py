@@ -95,7 +95,7 @@ def load_served_model(card: Any, settings: Options) -> ServedModel:
         output_format=output_format,
         tool_call_grammar=select_tool_call_grammar(tool_call_parser, reasoning_parser),
         reasoning_end_id=output_format.reasoning_end_id(checkpoint.tokenizer),
-        context_length=published.get("context_length"),
+        context_length=published.get("context_length") or None,  # 0 where the worker does not know it
         default_chat_template_kwargs=settings.default_chat_template_kwargs,
     )
 
