@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .servers import Body, Server
     from .stack import Project, Stack
 
-TEXT = PROSE * 12
+TEXT = PROSE * 6
 FINITE: Body = {"messages": [user("Go.", TEXT)], "temperature": 0}
 ENDLESS: Body = {"messages": [user("Go on.")], "ignore_eos": True, "max_tokens": 60000}
 STREAMS = 4
@@ -33,17 +33,19 @@ def test_a_stop_ends_every_stream_openly(
 ) -> None:
     """Streams that end within the grace period are whole; the others end with an error, or their connection breaks."""
     underway = threading.Barrier(STREAMS + 2)
-    with ThreadPoolExecutor(STREAMS + 1) as pool:
-        finite = [pool.submit(read_finite, stack.frontend, underway) for _ in range(STREAMS)]
-        endless = pool.submit(read_endless, stack.frontend, underway)
-        underway.wait(60)
-        started = time.monotonic()
-        command = ["docker", "compose", "--profile", "*", "stop"]
-        subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
-        seconds = time.monotonic() - started
-        texts = [future.result(timeout=60) for future in finite]
-        how_it_ended = endless.result(timeout=60)
-    project.up({})
+    try:
+        with ThreadPoolExecutor(STREAMS + 1) as pool:
+            finite = [pool.submit(read_finite, stack.frontend, underway) for _ in range(STREAMS)]
+            endless = pool.submit(read_endless, stack.frontend, underway)
+            underway.wait(60)
+            started = time.monotonic()
+            command = ["docker", "compose", "--profile", "*", "stop"]
+            subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+            seconds = time.monotonic() - started
+            texts = [future.result(timeout=60) for future in finite]
+            how_it_ended = endless.result(timeout=60)
+    finally:
+        project.up({})
     record_property("note", f"stopped after {seconds:.0f} s; a stream without end: {how_it_ended}")
     assert texts == [TEXT] * STREAMS
     again = stack.frontend.ask({"messages": [user("Hi", "Here I am.")]}, "unary")
