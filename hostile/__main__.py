@@ -15,9 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import httpx
+
 from e2e.servers import MODES
 from e2e.stack import ROOT, Project, Stack, StackError, open_stack
-from faults.traffic import Outcome, ask, client_of, scripted
+from faults.traffic import HUNG_AFTER, Outcome, ask, scripted
 
 from .answers import send
 from .bodies import Kind, hostile_request
@@ -47,20 +49,25 @@ def main() -> None:
     parser.add_argument("--replay", type=Path, metavar="FILE", help="send the request in this file only, to both")
     options = parser.parse_args()
     try:
-        with open_stack() as stack, client_of(CLIENTS) as client:
+        with open_stack() as stack, client() as fresh:
             stack = replace(
                 stack,
-                frontend=replace(stack.frontend, client=client),
-                reference=replace(stack.reference, client=client),
+                frontend=replace(stack.frontend, client=fresh),
+                reference=replace(stack.reference, client=fresh),
             )
             sys.exit(replay(stack, load(options.replay)) if options.replay else run(stack, options.count, options.seed))
     except StackError as error:
         sys.exit(f"nothing was run: {error}")
 
 
+def client() -> httpx.Client:
+    """A connection for each request: a server that refuses a body half-read closes it, and says so to nobody."""
+    return httpx.Client(timeout=httpx.Timeout(HUNG_AFTER, connect=5), limits=httpx.Limits(max_keepalive_connections=0))
+
+
 def replay(stack: Stack, request: HostileRequest) -> int:
     """Sends one request to both servers, and prints what they answer; returns the exit status."""
-    frontend, reference = send(stack.frontend, request), send(stack.reference, request)
+    frontend, reference = send(stack.frontend, request), send(stack.reference, request.for_reference)
     for server, answer in ((stack.frontend, frontend), (stack.reference, reference)):
         print(f"{server.name}: {answer.outcome} {answer.status} in {answer.seconds:.1f} s: {answer.said}")
     found = verdict(request, frontend, reference)
@@ -101,7 +108,7 @@ def judged(stack: Stack, seed: int, number: int) -> Verdict:
     request = hostile_request(seed, number, stack.frontend.model)
     frontend = send(stack.frontend, request)
     sampled = number % SAMPLED == 0 and request.kind is not Kind.HUGE_BODY
-    reference = send(stack.reference, request) if sampled or needs_reference(frontend) else None
+    reference = send(stack.reference, request.for_reference) if sampled or needs_reference(frontend) else None
     found = verdict(request, frontend, reference)
     if found.objection:
         save(request, RESULTS)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+
+from sglang_parity.request.dynamo import CARRIED_FIELDS
 
 from e2e.cases import CARRIED, CASES, carried
 from e2e.refusals import REFUSALS
@@ -58,6 +60,18 @@ class HostileRequest:
     kind: Kind
     content_type: str
     content: bytes
+
+    @property
+    def for_reference(self) -> HostileRequest:
+        """The same with the fields that are carried to the processor where SGLang has them, at the top."""
+        try:
+            body = json.loads(self.content)
+            kwargs = dict(body["chat_template_kwargs"])
+            carries = {**kwargs.pop("sglang")}
+        except (ValueError, LookupError, TypeError, RecursionError):
+            return self
+        content = written({**body, "chat_template_kwargs": kwargs, **carries}).encode("utf-8", "surrogatepass")
+        return replace(self, content=content)
 
 
 USUAL = tuple(kind for kind in Kind if kind is not Kind.HUGE_BODY)
@@ -139,6 +153,7 @@ SGLANG_FIELDS = (
     *("task", "reasoning", "reasoning_effort", "separate_reasoning", "stream_reasoning", "stop_token_ids", "regex"),
     *("ebnf", "structural_tag", "response_format", "skip_special_tokens", "min_p", "custom_params", "rid", "lora_path"),
 )
+CARRIED_NAMES = sorted(CARRIED_FIELDS)
 FIELDS = (
     *NUMERIC,
     *SGLANG_FIELDS,
@@ -240,9 +255,11 @@ def unknown_fields(source: random.Random, body: Body) -> str:
 
 def carried_fields(source: random.Random, body: Body) -> str:
     """What Dynamo's front does not look at, and the processor has to."""
-    names = (*SGLANG_FIELDS, source.choice(FIELDS))
-    fields: Any = {source.choice(names): wrong_value(source) for _ in range(source.randint(1, 3))}
-    if source.random() < 0.2:
+    fields: Any = {source.choice(CARRIED_NAMES): wrong_value(source) for _ in range(source.randint(1, 3))}
+    roll = source.random()
+    if roll < 0.1:
+        fields[source.choice(FIELDS)] = wrong_value(source)
+    elif roll < 0.2:
         fields = wrong_value(source)
     others = {source.choice(("thinking", "enable_thinking", "reasoning_effort", "x")): wrong_value(source)}
     kwargs = {"sglang": fields, **(others if source.random() < 0.5 else {})}
@@ -299,8 +316,9 @@ def long_array(source: random.Random, body: Body) -> str:
         field = source.choice(fields)
         return written({**body, field: made.get(field, [source.choice(("a", 5, {}))] * many)})
     place = some_place(source, body, is_array)
-    items = at(body, place) or [source.choice(VALUES)]
-    return written(put(body, place, [source.choice(items)] * many))
+    items = at(body, place)
+    item = source.choice(items) if isinstance(items, list) and items else source.choice(VALUES)
+    return written(put(body, place, [item] * many))
 
 
 def no_number(source: random.Random, body: Body) -> str:
