@@ -52,7 +52,7 @@ def run(step: Step, left: float, commit: str) -> Ended:
     began, started = time.time(), time.monotonic()
     with log.open("wb") as output:
         process = subprocess.Popen(
-            ["make", step.target, *step.options],
+            ["make", "--no-print-directory", step.target, *step.options],
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
             stdout=output,
