@@ -19,6 +19,8 @@ ITEMS_SHOWN = 24  # the same for lists
 INTERNALS = re.compile(
     r"Traceback|\b[A-Z]\w*(?:Error|Exception)\b|<class |\.py\b|(?:^|[\s\"'(])/(?:opt|usr|home|root|src)/"
 )
+# The class of an exception that a validator raised, which SGLang shows and the frontend does not.
+SHOWN_EXCEPTION = re.compile(r"ValueError\((?P<message>(?P<quote>['\"]).*?(?P=quote))\)(?=\})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import pytest
 from sglang_parity.headers import token_ids_sha256
 
 from .cases import carried
+from .compare import SHOWN_EXCEPTION
 from .servers import PATH, Body, Server
 from .stack import ROOT, Stack, open_stack
 
@@ -47,7 +48,11 @@ def recorded_cases() -> Iterator[RecordedCase]:
 
 
 def refused(status: int, message: str, **_kind: str) -> str:
-    """The message without the place in the body that it names, which moves with the fields that are added here."""
+    """The message without the class of an exception, which is not for clients, and the place in the body that it names.
+
+    The place moves with the fields that are added here.
+    """
+    message = SHOWN_EXCEPTION.sub(r"\g<message>", message)
     return f"status {status}: {re.sub(r' at line 1 column [0-9]+', '', message)}"
 
 

@@ -63,7 +63,9 @@ class HostileRequest:
 
     @property
     def for_reference(self) -> HostileRequest:
-        """The same with the fields that are carried to the processor where SGLang has them, at the top."""
+        """What the front makes of it: carried fields at the top, where SGLang has them; any kind of JSON as JSON."""
+        if self.content_type.endswith("+json"):
+            return replace(self, content_type=JSON).for_reference
         try:
             body = json.loads(self.content)
             kwargs = dict(body["chat_template_kwargs"])

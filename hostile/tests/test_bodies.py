@@ -71,6 +71,26 @@ def test_modest_requests(body: Any, asked: Any) -> None:
     assert modest(body) == asked
 
 
+@pytest.mark.parametrize(
+    ("content_type", "body", "theirs"),
+    [
+        ("application/json", b'{"n": 1}', ("application/json", b'{"n": 1}')),
+        ("text/plain", b"{}", ("text/plain", b"{}")),
+        ("application/vnd.api+json", b"{", ("application/json", b"{")),
+        (
+            "application/json",
+            b'{"chat_template_kwargs": {"sglang": {"task": 1}}}',
+            ("application/json", b'{"chat_template_kwargs": {}, "task": 1}'),
+        ),
+    ],
+)
+def test_the_reference_is_asked_what_the_front_makes_of_it(
+    content_type: str, body: bytes, theirs: tuple[str, bytes]
+) -> None:
+    asked = HostileRequest(7, Kind.CONTENT_TYPE, content_type, body).for_reference
+    assert (asked.content_type, asked.content) == theirs
+
+
 VALUE = {"a": [1, {"b": "x"}], "c": None}
 
 

@@ -6,14 +6,29 @@ Exit status 1, and the text, at the first difference.
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import fastokens
-from texts import texts
+from texts import relatives, texts
 from tokenizers import Tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RELATED_EVERY = 400  # texts
+
+
+def related_and_not(source: random.Random) -> Iterator[str]:
+    """Texts without end: each on its own, and some that share a beginning with the one before."""
+    while True:
+        yield from itertools.islice(texts(source, characters=sys.maxsize), RELATED_EVERY)
+        yield from relatives(source, characters=8000)
+
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
@@ -25,7 +40,7 @@ if __name__ == "__main__":
     slow, fast = Tokenizer.from_file(file), fastokens.Tokenizer.from_file(file)
     fast.enable_segment_cache(64 << 20)
     started, size, tokens, number = time.monotonic(), 0, 0, 0
-    for text in texts(random.Random(options.seed), characters=sys.maxsize):
+    for text in related_and_not(random.Random(options.seed)):
         ids = slow.encode(text).ids
         if fast.encode(text, add_special_tokens=True).ids != ids:
             sys.exit(f"the two differ on text {number} of seed {options.seed}: {text!r}")

@@ -57,6 +57,18 @@ def texts(source: random.Random, characters: int) -> Iterator[str]:
         yield text
 
 
+def relatives(source: random.Random, characters: int) -> Iterator[str]:
+    """A long text, and such that begin as it does and go on in another way: what is remembered of one meets the next.
+
+    As many characters are shared as make a cache worth its while; where they part, there may be a run of one character.
+    """
+    text = "".join(texts(source, characters))
+    for _ in range(4):
+        yield text
+        cut = source.choice((source.randrange(len(text)), len(text) - source.choice((0, 1, 2, 9, 300))))
+        text = text[: max(cut, 0)] + source.choice(" \nx1好") * source.choice((0, 1, 700)) + _piece(source)
+
+
 def _piece(source: random.Random) -> str:
     match source.randrange(9):
         case 0 | 1:

@@ -16,7 +16,7 @@ import pytest
 from dynamo.llm.exceptions import Cancelled, ConnectionTimeout, HttpError, InvalidArgument, WorkerUnavailable
 from sglang_parity import compat
 from sglang_parity.engine import ChatEngine
-from sglang_parity.errors import EngineError, RequestError, WorkerError, to_dynamo
+from sglang_parity.errors import EngineError, RequestError, WorkerError, for_clients, to_dynamo
 from test_engine import HI, Context, Router, answer, served_model
 
 if TYPE_CHECKING:
@@ -73,7 +73,22 @@ def test_a_cause_goes_to_dynamo_as(
 def test_what_the_renderer_refuses_keeps_status_and_message(refusal: dict[str, Any]) -> None:
     """That the renderer refuses as recorded is held by ``test_render_parity``."""
     error = to_dynamo(RequestError(refusal["message"], status=refusal["status"], kind=refusal["type"]), "request-1")
-    assert status_and_message(error) == (refusal["status"], refusal["message"])
+    assert status_and_message(error) == (refusal["status"], for_clients(refusal["message"]))
+    assert not INTERNALS.search(str(error))
+
+
+@pytest.mark.parametrize(
+    ("sglang", "client"),
+    [
+        ("{'input': 1, 'ctx': {'error': ValueError('why')}}", "{'input': 1, 'ctx': {'error': 'why'}}"),
+        (r"""{'ctx': {'error': ValueError("it's (\"so\")}}")}} [""", r"""{'ctx': {'error': "it's (\"so\")}}"}} ["""),
+        (r"""{'ctx': {'error': AssertionError('a\'b')}}""", r"""{'ctx': {'error': 'a\'b'}}"""),
+        ("{'ctx': {'error': 'JSON decode error'}}", "{'ctx': {'error': 'JSON decode error'}}"),
+        ("{'input': \"ValueError('a')\"}", "{'input': \"ValueError('a')\"}"),
+    ],
+)
+def test_the_class_of_an_exception_is_not_for_clients(sglang: str, client: str) -> None:
+    assert for_clients(sglang) == client
 
 
 @pytest.mark.parametrize(
@@ -90,7 +105,7 @@ def test_the_processor_refuses_as_the_reference(checkpoint: Checkpoint, case: di
 
     with pytest.raises((InvalidArgument, HttpError)) as caught:
         asyncio.run(ask())
-    assert status_and_message(caught.value) == (case["reference"]["status"], case["reference"]["message"])
+    assert status_and_message(caught.value) == (case["reference"]["status"], for_clients(case["reference"]["message"]))
     assert router.requests == []
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from sglang_parity.tokenize import prompt_tokenizer
-from texts import texts
+from texts import relatives, texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +26,13 @@ def test_what_was_seen_before_gives_the_same_ids(checkpoint: Checkpoint) -> None
     for turns in range(len(pieces)):
         conversation = "<｜User｜>".join(pieces[: turns + 1])
         assert checkpoint.tokenize(conversation) == checkpoint.tokenizer.encode(conversation).ids, repr(conversation)
+
+
+def test_texts_that_part_where_they_were_alike_give_the_same_ids(checkpoint: Checkpoint) -> None:
+    source = random.Random(2)
+    for _ in range(20):
+        for text in relatives(source, characters=6000):
+            assert checkpoint.tokenize(text) == checkpoint.tokenizer.encode(text).ids, repr(text)
 
 
 def test_fastokens_is_taken_where_it_is_right(checkpoint: Checkpoint, caplog: pytest.LogCaptureFixture) -> None:

@@ -14,6 +14,7 @@
 | a fault of ours | anything else | ``HttpError`` | 500 |
 
 Where no message is named, the client sees a text of Dynamo's front that goes with the status.
+SGLang's message is cleared of the class of an exception that it shows (``for_clients``), as of the place in its code.
 A stream that has begun ends with an error event of the same content. The log has every cause once, with the request's
 id, and a traceback where the fault is ours.
 """
@@ -26,6 +27,9 @@ import re
 from typing import ClassVar
 
 logger = logging.getLogger(__name__)
+
+# An exception that a validator raised, in the text of a failed validation: its class, and its message as a literal.
+_RAISED = re.compile(r"""(?<='ctx': \{'error': )[A-Z]\w*\(('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\)""")
 
 
 class RequestError(Exception):
@@ -113,6 +117,11 @@ def _message_of(text: str) -> str:
         return text
 
 
+def for_clients(message: str) -> str:
+    """SGLang's text without the names of exception classes in it: ``ValueError('why')`` becomes ``'why'``."""
+    return _RAISED.sub(r"\1", message)
+
+
 def to_dynamo(error: Exception, request_id: str) -> Exception:
     """The exception that makes Dynamo's front answer as this module's table says, and the line in the log.
 
@@ -135,7 +144,8 @@ def to_dynamo(error: Exception, request_id: str) -> Exception:
     match error:
         case RequestError():
             logger.info("request %s refused with %d: %s", request_id, error.status, error.message)
-            return InvalidArgument(error.message) if error.status == 400 else HttpError(error.status, error.message)
+            message = for_clients(error.message)
+            return InvalidArgument(message) if error.status == 400 else HttpError(error.status, message)
         case WorkerError():
             level = logging.INFO if error.status < 500 else logging.ERROR
             logger.log(level, "request %s failed at the worker: %s", request_id, error)
