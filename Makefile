@@ -6,7 +6,7 @@ PY := $(VENV)/bin
 COMPOSE := docker compose --profile cpu --profile gpu --profile stock
 
 .DEFAULT_GOAL := help
-.PHONY: help up down logs status doctor test contract e2e faults hostile load fixtures fuzz fuzz-outputs equal-tokens sbom lint report \
+.PHONY: help up down logs status doctor test contract e2e faults hostile load fixtures fuzz fuzz-outputs equal-tokens bench sbom lint report \
 	validate soak
 
 help: ## list the commands
@@ -62,6 +62,9 @@ fuzz-outputs: ## search for an engine output that processor and SGLang read diff
 equal-tokens: $(VENV)/installed ## compare the fast tokenizer with the one that decides, on generated text (MB=50 SEED=0)
 	@$(PY)/python fixtures/checkpoint/build.py results/checkpoint
 	$(PY)/python processor/benchmarks/equal_tokens.py results/checkpoint --megabytes $(or $(MB),50) --seed $(or $(SEED),0)
+
+bench: $(VENV)/installed ## what the processor costs, beside SGLang's own code and Dynamo's processors (SEED=0, REQUESTS=3000)
+	processor/benchmarks/bench.sh $(if $(SEED),--seed $(SEED)) $(if $(REQUESTS),--requests $(REQUESTS))
 
 sbom: ## a software bill of materials for both images, in results/sbom
 	@stack/sbom.py
