@@ -14,9 +14,16 @@ import uuid
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 IMAGES = {"frontend": "sglang-parity-frontend:latest", "engine": "sglang-parity-engine:cpu"}
-_DEBIAN = "dpkg-query -W -f '${Package}\\t${Version}\\t${Architecture}\\n'"
+# The licences are those that a package's copyright file names in Debian's machine-readable form; some have free text.
+_DEBIAN = r"""
+dpkg-query -W -f '${Package}\t${Version}\t${Architecture}\n' | while read -r name version machine; do
+    licences=$(sed -n 's/^License: *//p' /usr/share/doc/"$name"/copyright 2>/dev/null | sort -u | tr '\n' ';')
+    printf '%s\t%s\t%s\t%s\n' "$name" "$version" "$machine" "$licences"
+done
+"""
 _PYTHON = """
 import importlib.metadata, json
 print(json.dumps(sorted({
@@ -41,16 +48,14 @@ def main(directory: Path) -> None:
 
 
 def bill_of(image: str) -> dict[str, Any]:
-    components = [
-        {"type": "library", "name": name, "version": version, "purl": f"pkg:deb/debian/{name}@{version}?arch={machine}"}
-        for name, version, machine in (line.split("\t") for line in run(image, "sh", "-c", _DEBIAN).splitlines())
-    ]
+    components = []
+    for line in run(image, "sh", "-c", _DEBIAN).splitlines():
+        name, version, machine, licences = line.split("\t")
+        purl = f"pkg:deb/debian/{quote(name)}@{quote(version, safe='')}?arch={machine}"
+        components.append(component(name, version, purl, licences.split(";")))
     for name, version, licence in json.loads(run(image, "python", "-c", _PYTHON)):
-        component: dict[str, Any] = {"type": "library", "name": name, "version": version}
-        component["purl"] = f"pkg:pypi/{name.lower().replace('_', '-')}@{version}"
-        if licence and "\n" not in licence:
-            component["licenses"] = [{"license": {"name": licence}}]
-        components.append(component)
+        purl = f"pkg:pypi/{name.lower().replace('_', '-')}@{quote(version, safe='')}"
+        components.append(component(name, version, purl, [licence]))
     inspected = json.loads(_output("docker", "image", "inspect", image))[0]
     return {
         "bomFormat": "CycloneDX",
@@ -63,6 +68,13 @@ def bill_of(image: str) -> dict[str, Any]:
         },
         "components": components,
     }
+
+
+def component(name: str, version: str, purl: str, licences: list[str]) -> dict[str, Any]:
+    """A component; of its licences those that are names, not whole texts."""
+    named = [{"license": {"name": licence}} for licence in licences if licence and "\n" not in licence]
+    found: dict[str, Any] = {"type": "library", "name": name, "version": version, "purl": purl}
+    return {**found, "licenses": named} if named else found
 
 
 def run(image: str, *command: str) -> str:

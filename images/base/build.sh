@@ -37,9 +37,10 @@ deb http://deb.debian.org/debian-security $suite-security main
 SOURCES
 # What the official slim image leaves out too.
 rm -rf "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/* "$root"/var/log/* "$root.log"
-find "$root"/usr/share/doc "$root"/usr/share/man "$root"/usr/share/info "$root"/usr/share/locale -mindepth 1 -delete
+find "$root"/usr/share/man "$root"/usr/share/info "$root"/usr/share/locale -mindepth 1 -delete
+find "$root"/usr/share/doc -mindepth 1 ! -type d ! -name copyright -delete
 # Build caches keep downloaded packages, so the image must not clean them away after each install.
-printf 'APT::Install-Recommends "false";\nDPkg::Options { "--path-exclude=/usr/share/man/*"; "--path-exclude=/usr/share/doc/*"; };\n' \
+printf 'APT::Install-Recommends "false";\nDPkg::Options { "--path-exclude=/usr/share/man/*"; "--path-exclude=/usr/share/doc/*"; "--path-include=/usr/share/doc/*/copyright"; };\n' \
     > "$root/etc/apt/apt.conf.d/50image"
 tar -C "$root" -c . | docker import --change 'CMD ["bash"]' --change "LABEL base.source=debootstrap" - "$image" >/dev/null
 say "base image $image: made"

@@ -16,7 +16,16 @@ import pytest
 from dynamo.llm.exceptions import Cancelled, ConnectionTimeout, HttpError, InvalidArgument, WorkerUnavailable
 from sglang_parity import compat
 from sglang_parity.engine import ChatEngine
-from sglang_parity.errors import EngineError, RequestError, WorkerError, for_clients, to_dynamo
+from sglang_parity.errors import (
+    LONGEST_LOGGED,
+    LONGEST_MESSAGE,
+    EngineError,
+    RequestError,
+    WorkerError,
+    for_clients,
+    to_dynamo,
+)
+from sglang_parity.request import read_request
 from test_engine import HI, Context, Router, answer, served_model
 
 if TYPE_CHECKING:
@@ -89,6 +98,16 @@ def test_what_the_renderer_refuses_keeps_status_and_message(refusal: dict[str, A
 )
 def test_the_class_of_an_exception_is_not_for_clients(sglang: str, client: str) -> None:
     assert for_clients(sglang) == client
+
+
+def test_a_refusal_that_repeats_a_large_request_is_cut(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    body = {"model": "m", "messages": [{"role": "user", "content": {"text": "x" * 3_000_000}}]}
+    with pytest.raises(RequestError) as caught:
+        read_request(body)
+    assert len(caught.value.message) == (4 << 20) + 1
+    assert len(str(to_dynamo(caught.value, "request-1"))) == LONGEST_MESSAGE + 1
+    assert len(caplog.text) < 2 * LONGEST_LOGGED
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,12 @@ class TestStopStrings:
         output = output_text("wonderful world")
         assert "".join(texts_until_stop(output, [spelled(text)])) == text
 
+    def test_a_stop_string_is_looked_for_no_farther_than_there_is_text(self) -> None:
+        """Else one of some megabytes would hold up every client."""
+        endless = StopStrings(("ab" * 10_000_000,), window=2)
+        assert endless.may_begin_at_end_of("ca")
+        assert not endless.may_begin_at_end_of("ac")
+
     def test_a_stop_token_is_not_shown(self) -> None:
         (visible,) = ids_of("!")
         output = output_text(skip_special_tokens=False)

@@ -63,11 +63,13 @@ class ChatEngine:
         try:
             set_processor_header(context)
             loop = asyncio.get_running_loop()
-            chat, prompt, tool_calls = await loop.run_in_executor(self._render_pool, self._read_and_render, request)
+            chat, prompt, tool_calls, stops = await loop.run_in_executor(
+                self._render_pool, self._read_and_render, request
+            )
             set_prompt_headers(context, prompt)
             self._refuse_what_the_engine_would(chat, prompt)
 
-            answer = self._answer(chat, prompt, Chunks(context.id(), chat.model, _nvext(request, prompt)))
+            answer = self._answer(chat, prompt, stops, Chunks(context.id(), chat.model, _nvext(request, prompt)))
             to_engine = self._engine_request(chat, prompt, tool_calls)
             async with aclosing(routed_items(self._routed_engine, to_engine, context)) as items:
                 async for item in items:
@@ -82,8 +84,8 @@ class ChatEngine:
         except Exception as error:
             raise to_dynamo(error, request_id(context)) from None
 
-    def _read_and_render(self, request: dict[str, Any]) -> tuple[ChatRequest, Prompt, Constraint | None]:
-        """The request as SGLang reads it, its prompt, and the constraint of its tools."""
+    def _read_and_render(self, request: dict[str, Any]) -> tuple[ChatRequest, Prompt, Constraint | None, StopStrings]:
+        """The request as SGLang reads it, its prompt, the constraint of its tools, and its stop strings."""
         chat = read_request(
             body_from_dynamo(request),
             default_chat_template_kwargs=self._model.default_chat_template_kwargs,
@@ -92,7 +94,8 @@ class ChatEngine:
         tool_calls = tool_call_constraint(chat, self._model.tool_call_grammar)
         prompt = render(chat, self._model.chat_model)
         refuse_conflicting_constraints(chat)
-        return chat, prompt, tool_calls
+        stops = [chat.stop] if isinstance(chat.stop, str) else chat.stop or []
+        return chat, prompt, tool_calls, StopStrings.of(stops, self._model.checkpoint.tokenizer)
 
     def _refuse_what_the_engine_would(self, chat: ChatRequest, prompt: Prompt) -> None:
         refuse_what_the_engine_would(
@@ -114,12 +117,13 @@ class ChatEngine:
             output_format=self._model.output_format,
         )
 
-    def _answer(self, chat: ChatRequest, prompt: Prompt, chunks: Chunks) -> StreamedAnswer | WholeAnswer:
+    def _answer(
+        self, chat: ChatRequest, prompt: Prompt, stops: StopStrings, chunks: Chunks
+    ) -> StreamedAnswer | WholeAnswer:
         model = self._model
-        stops = [chat.stop] if isinstance(chat.stop, str) else chat.stop or []
         reading = Reading(
             vocabulary=model.vocabulary,
-            stops=StopStrings.of(stops, model.checkpoint.tokenizer),
+            stops=stops,
             output_format=model.output_format,
             options=_parse_options(chat),
             reasoning_end_id=model.reasoning_end_id if chat.require_reasoning else None,

@@ -28,6 +28,9 @@ from typing import ClassVar
 
 logger = logging.getLogger(__name__)
 
+LONGEST_MESSAGE = 64 << 10  # characters that a client is told
+LONGEST_LOGGED = 2000  # characters of it in the log
+
 # An exception that a validator raised, in the text of a failed validation: its class, and its message as a literal.
 _RAISED = re.compile(r"""(?<='ctx': \{'error': )[A-Z]\w*\(('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\)""")
 
@@ -118,8 +121,12 @@ def _message_of(text: str) -> str:
 
 
 def for_clients(message: str) -> str:
-    """SGLang's text without the names of exception classes in it: ``ValueError('why')`` becomes ``'why'``."""
-    return _RAISED.sub(r"\1", message)
+    """SGLang's text without the names of exception classes in it: ``ValueError('why')`` becomes ``'why'``.
+
+    Text that repeats megabytes of a request is cut: it is written, logged and sent a few times over.
+    """
+    message = _RAISED.sub(r"\1", message)
+    return message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}…"
 
 
 def to_dynamo(error: Exception, request_id: str) -> Exception:
@@ -143,8 +150,8 @@ def to_dynamo(error: Exception, request_id: str) -> Exception:
 
     match error:
         case RequestError():
-            logger.info("request %s refused with %d: %s", request_id, error.status, error.message)
             message = for_clients(error.message)
+            logger.info("request %s refused with %d: %.*s", request_id, error.status, LONGEST_LOGGED, message)
             return InvalidArgument(message) if error.status == 400 else HttpError(error.status, message)
         case WorkerError():
             level = logging.INFO if error.status < 500 else logging.ERROR

@@ -8,6 +8,7 @@ tokens: the next turn of a conversation costs what is new in it.
 from __future__ import annotations
 
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _CACHE_BYTES = 64 << 20  # text and ids of what has been tokenized, for all conversations together
+
+# fastokens keeps its working memory with the thread: 50 bytes for each character of the longest run without a boundary.
+# A text longer than this has a thread of its own, and the memory goes with it.
+_LONG = 1 << 20
 
 # What the two are compared on at start-up: one of each kind that a tokenizer's rules turn on. `make equal-tokens`
 # compares them on many megabytes.
@@ -57,9 +62,15 @@ def prompt_tokenizer(file: Path, tokenizer: Tokenizer) -> PromptTokenizer:
         logger.warning("prompts are tokenized by tokenizers, slowly: fastokens cannot (%s)", error)
         return slow
 
-    def fast(text: str) -> list[int]:
+    def encode(text: str) -> list[int]:
         ids: list[int] = encoder.encode(text, add_special_tokens=True).ids
         return ids
+
+    def fast(text: str) -> list[int]:
+        if len(text) <= _LONG:
+            return encode(text)
+        with ThreadPoolExecutor(1, thread_name_prefix="long-prompt") as thread:
+            return thread.submit(encode, text).result()
 
     for sample in _SAMPLES:
         if fast(sample) != slow(sample):

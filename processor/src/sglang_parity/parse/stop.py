@@ -42,7 +42,11 @@ class StopStrings:
 
     def may_begin_at_end_of(self, text: str) -> bool:
         """Whether the text ends in what could become a stop string."""
-        return any(text.endswith(string[:length]) for string in self.strings for length in range(1, len(string)))
+        return any(
+            text.endswith(string[:length])
+            for string in self.strings
+            for length in range(1, min(len(string), len(text) + 1))
+        )
 
 
 class OutputText:

@@ -14,6 +14,8 @@ from sglang_parity.request.checks import check, refuse_streamed_extras
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+_LONGEST_REFUSAL = 4 << 20  # characters
+
 
 def parse_json(body: bytes | str) -> object:
     """Parses a body as SGLang's server does (``http_server.py::ORJSONRequest``).
@@ -96,7 +98,13 @@ def _merge_defaults(request: ChatRequest, defaults: Mapping[str, Any]) -> None:
 
 
 def _refusal(errors: Sequence[Mapping[str, Any]]) -> RequestError:
-    """The text of ``http_server.py::validation_exception_handler``, less the place in SGLang's source it names."""
-    listed = "".join(f"\n  {error}" for error in errors)
-    heading = f"{len(errors)} validation error{'' if len(errors) == 1 else 's'}:"
-    return RequestError(f"{heading}{listed} {list(errors)}", kind="Bad Request")
+    """The text of ``http_server.py::validation_exception_handler``, less the place in SGLang's source it names.
+
+    SGLang shows the input in each line, however long; here the text ends where it has become very long.
+    """
+    text = f"{len(errors)} validation error{'' if len(errors) == 1 else 's'}:"
+    for error in errors:
+        text += f"\n  {error}"
+        if len(text) > _LONGEST_REFUSAL:
+            return RequestError(f"{text[:_LONGEST_REFUSAL]}…", kind="Bad Request")
+    return RequestError(f"{text} {list(errors)}", kind="Bad Request")
