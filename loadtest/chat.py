@@ -1,89 +1,113 @@
-"""A user that streams chat completions, one after another."""
+"""A user that asks for chat completions, one after another or as they are due, when it is its turn."""
 
 from __future__ import annotations
 
 import time
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import gevent
-from answer import Answer, RequestError, error_cause, read_answer
+from answer import BODY_KEPT, Answer, RequestError, error_cause, read_stream, read_whole
+from gevent.pool import Group
 from geventhttpclient.useragent import RetriesExceeded
 from locust import FastHttpUser, task
 from locust.contrib.fasthttp import FAILURE_EXCEPTIONS
-from workload import chat_request
+from plan import arrivals
+from record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from geventhttpclient.response import HTTPSocketResponse
     from locust.env import Environment
+    from turns import Turn, Turns
+    from workload import Request
 
 # A refused request comes back at once: without a pause, users would turn an outage into a flood.
 _PAUSE_AFTER_FAILURE_S = 1.0
 
 
 class ChatUser(FastHttpUser):
-    """Asks the workload's next request, reads the answer and reports it under the server's name.
+    """Asks the workload's next request of the server whose turn it is, and records the answer.
 
-    A complete answer makes four entries in Locust's statistics: TTFT, ITL and E2E in milliseconds, and output tokens, a
-    count. A failure makes one, an E2E failure without a time, and so never touches a latency.
+    A complete answer makes an entry for each measure in Locust's statistics, under the server's name: times in
+    milliseconds, and output tokens, a count. A failure makes one, an E2E failure without a time, and so never touches a
+    latency. The warm-up makes none.
 
     Attributes:
-        server: names the server in the statistics.
-        numbers: the numbers of the requests to come, one sequence for all users of a server: request 17 to one server
-            is request 17 to the other, however fast each is. Each test starts them anew.
+        turns: whose turn it is, shared by all users of this process.
     """
 
     abstract = True
-    server: ClassVar[str]
-    numbers: ClassVar[Iterator[int]]
+    turns: ClassVar[Turns]
+    host = ""  # requests name their server
+    concurrency = 10_000  # connections of one user: in an open loop it never waits for one
 
     def __init__(self, environment: Environment) -> None:
         assert environment.parsed_options is not None  # Locust's command line always sets it
         self._timeout: float = environment.parsed_options.request_timeout
         self.network_timeout = self.connection_timeout = self._timeout
         super().__init__(environment)
+        self._place = self.turns.take_place()
+        self._last_step = -1
 
     @task
-    def chat(self) -> None:
-        body = chat_request(next(self.numbers))
-        try:
-            answer = self._ask(body)
-        except RequestError as failure:
-            self._report("E2E", None, exception=str(failure))
-            gevent.sleep(_PAUSE_AFTER_FAILURE_S)
-            return
-        self._report("TTFT", answer.ttft * 1000)
-        if answer.itl is not None:
-            self._report("ITL", answer.itl * 1000)
-        self._report("E2E", answer.e2e * 1000)
-        self._report("output tokens", answer.output_tokens)
+    def take_turn(self) -> None:
+        turn = self.turns.next(self._last_step)
+        self._last_step = turn.step.number
+        if turn.step.loop == "closed":
+            if self._place < turn.users:
+                self._one_after_another(turn)
+        elif self._place == 0:
+            self._as_they_are_due(turn)
 
-    @cached_property
-    def _model(self) -> str:
-        """The id of the model that the server serves."""
-        response = self.client.get("/v1/models", catch_response=True)
-        if response.status_code == 0:
-            response.raise_for_status()
-        if response.status_code != 200:
-            raise RequestError(response.status_code, "/v1/models")
-        try:
-            return str(response.json()["data"][0]["id"])
-        except (ValueError, LookupError, TypeError):
-            raise RequestError(200, "/v1/models lists no model") from None
+    def _one_after_another(self, turn: Turn) -> None:
+        while (now := time.perf_counter()) < turn.ends:
+            if self._ask(turn, turn.next_request(), now).failure:
+                gevent.sleep(_PAUSE_AFTER_FAILURE_S)
 
-    def _ask(self, body: dict[str, Any]) -> Answer:
+    def _as_they_are_due(self, turn: Turn) -> None:
+        """Sends each request when it is due, however many are in flight, and counts its time from then."""
+        asked = Group()
+        for index, after in enumerate(arrivals(turn.step)):
+            if index % turn.processes != turn.process:
+                continue
+            due = turn.began + after
+            gevent.sleep(max(0.0, due - time.perf_counter()))
+            turn.late.append(time.perf_counter() - due)
+            asked.spawn(self._ask, turn, turn.request(turn.step.first_request + index), due)
+        asked.join()
+
+    def _ask(self, turn: Turn, request: Request, sent: float) -> Record:
+        at = sent - turn.began
+        record = Record(turn.step.server, turn.step.number, request.kind, request.streamed, at, at < turn.step.warm_up)
+        with turn.in_flight():
+            try:
+                answer = self._answer(turn, request, sent)
+                record.status = 200
+                _check_usage(answer, request)
+            except RequestError as failure:
+                record.status, record.failure, record.body = failure.status, failure.cause, failure.body
+            else:
+                record.ttft, record.ttst, record.tpot, record.e2e = answer.ttft, answer.ttst, answer.tpot, answer.e2e
+                record.itl = answer.itl
+                record.prompt_tokens, record.output_tokens = answer.prompt_tokens, answer.output_tokens
+            turn.records.append(record)
+        if not record.warm_up:
+            self._report(record)
+        return record
+
+    def _answer(self, turn: Turn, request: Request, sent: float) -> Answer:
         status = None
         try:
             with gevent.Timeout(self._timeout):
-                payload = {**body, "model": self._model}
-                sent = time.perf_counter()
                 # `catch_response` outside a `with` statement keeps Locust from reporting the request by itself.
                 response = self.client.post(
-                    "/v1/chat/completions",
-                    json=payload,
-                    headers={"Accept": "text/event-stream", "Accept-Encoding": "identity"},
+                    f"{turn.url}/v1/chat/completions",
+                    json={**request.body, "model": turn.model},
+                    headers={
+                        "Accept": "text/event-stream" if request.streamed else "application/json",
+                        "Accept-Encoding": "identity",
+                    },
                     stream=True,
                     catch_response=True,
                 )
@@ -91,8 +115,12 @@ class ChatUser(FastHttpUser):
                     response.raise_for_status()
                 status = response.status_code
                 if status != 200:
-                    raise RequestError(status, error_cause(response.text or ""))
-                return read_answer(_as_they_arrive(response.stream), sent)
+                    text = response.text or ""
+                    raise RequestError(status, error_cause(text), text[:BODY_KEPT])
+                if request.streamed:
+                    return read_stream(_as_they_arrive(response.stream), sent)
+                text = response.text or ""
+                return read_whole(text, time.perf_counter() - sent)
         except FAILURE_EXCEPTIONS as broken:
             # What breaks before the answer's head may come wrapped, as if it had been retried.
             cause = broken.__context__ if isinstance(broken, RetriesExceeded) else broken
@@ -100,15 +128,35 @@ class ChatUser(FastHttpUser):
                 raise RequestError(status, "timeout") from broken
             raise RequestError(status, f"connection broken: {type(cause).__name__}") from broken
 
-    def _report(self, name: str, value: float | None, exception: str | None = None) -> None:
+    def _report(self, record: Record) -> None:
+        if record.failure:
+            self._entry(record, "E2E", None, f"{record.status or 'no response'}: {record.failure}")
+            return
+        for name in ("ttft", "ttst", "tpot", "e2e"):
+            value: float | None = getattr(record, name)
+            if value is not None:
+                self._entry(record, name.upper(), value * 1000)
+        for gap in record.itl:
+            self._entry(record, "ITL", gap * 1000)
+        self._entry(record, "output tokens", record.output_tokens)
+
+    def _entry(self, record: Record, name: str, value: float | None, exception: str | None = None) -> None:
         self.environment.events.request.fire(
-            request_type=self.server,
+            request_type=record.server,
             name=name,
             response_time=value,
             response_length=0,
             exception=exception,
             context=self.context(),
         )
+
+
+def _check_usage(answer: Answer, request: Request) -> None:
+    """Raises RequestError: the server counts other tokens than were asked."""
+    counted, own = (answer.prompt_tokens, answer.output_tokens), (request.prompt_tokens, request.output_tokens)
+    if counted != own:
+        body = f"{request.kind}: prompt and output tokens {counted} by usage, {own} by the workload"
+        raise RequestError(200, "usage counts other tokens than were asked", body)
 
 
 def _as_they_arrive(stream: HTTPSocketResponse) -> Iterator[bytes]:

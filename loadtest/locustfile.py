@@ -1,7 +1,7 @@
-"""Load on the frontend and on the reference, the same for both: ``locust -f loadtest/ --headless -u 8 -t 30s``.
+"""Load on the frontend and on the reference, the same for both: ``locust -f loadtest/ --headless -u 32 -t 60s``.
 
-Users are shared out evenly between the two; name a class (``locust -f loadtest/ FrontendUser``) to load one server.
-Servers: ``FRONTEND_URL`` and ``REFERENCE_URL``, else the ports that the stack listens on. ``--host`` wins over both.
+The two take turns, so that neither takes the cores of the other. Servers: ``FRONTEND_URL`` and ``REFERENCE_URL``, else
+the ports that the stack listens on.
 
 Locust runs every Python file in this folder as a locustfile. So this one alone registers users and listeners; the
 others only define things, and do no harm when they are run a second time.
@@ -9,60 +9,104 @@ others only define things, and do no harm when they are run a second time.
 
 from __future__ import annotations
 
-import itertools
+import logging
 import os
-import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import console
+import written
 from chat import ChatUser
-from comparison import Comparison
+from conductor import Conductor, Run
+from dotenv import dotenv_values
 from locust import events
+from locust.runners import MasterRunner, WorkerRunner
+from outcome import exit_status, outcome
+from plan import SERVERS
+from prompts import Prompts
+from turns import Turn, Turns
+from workload import names
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
     from locust.env import Environment
 
-_STACK_SETTINGS = Path(__file__).parent.parent / ".env"
+ROOT = Path(__file__).parents[1]
+_STAND_IN = ROOT / "results" / "checkpoint"
+_PORTS = {"frontend": 8000, "reference": 30000}
+# Where Locust's own tables go.
+_console = logging.getLogger("locust.stats_logger")
 
 
-def _url(server: str, default_port: int) -> str:
-    stack = _STACK_SETTINGS.read_text() if _STACK_SETTINGS.exists() else ""
-    settings = dict(re.findall(r"^(\w+)=[\"']?([^\"'\s]*)", stack, re.MULTILINE)) | os.environ
-    url = settings.get(f"{server}_URL") or f"http://127.0.0.1:{settings.get(f'{server}_PORT') or default_port}"
-    return url.rstrip("/")
-
-
-class FrontendUser(ChatUser):
-    server = "frontend"
-    host = _url("FRONTEND", 8000)
-
-
-class ReferenceUser(ChatUser):
-    server = "reference"
-    host = _url("REFERENCE", 30000)
+class StackUser(ChatUser):
+    """A user of the server whose turn it is."""
 
 
 @events.init_command_line_parser.add_listener
 def _options(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--request-timeout", type=float, default=60, help="Seconds until a request counts as failed (default: 60)"
+    add = parser.add_argument
+    add(
+        "--workload",
+        choices=names(),
+        default="mixed",
+        help="What is asked: a file in loadtest/workloads (default: mixed)",
     )
-
-
-@events.test_start.add_listener
-def _start_workload_anew(**_: Any) -> None:
-    for user in (FrontendUser, ReferenceUser):
-        user.numbers = itertools.count()
+    add("--server", choices=("both", *SERVERS), default="both", help="Which servers take turns (default: both)")
+    add("--ladder", default="", help="Numbers of users, one step each: 1,2,4,8. Finds the knee")
+    add("--rate", default="", help="Arrivals a second, one step each: 2,4,8. An open loop, instead of users")
+    add("--arrivals", choices=("constant", "poisson"), default="poisson", help="Of an open loop (default: poisson)")
+    add("--request-timeout", type=float, default=60, help="Seconds until a request counts as failed (default: 60)")
+    add("--seed", default="", help="Of the words in the prompts; by default new each time, so that no cache knows them")
+    add("--results", default=str(ROOT / "results" / "load"), help="Folder for the figures, which is emptied")
+    add("--checkpoint", default="", help="Folder of the served checkpoint's tokenizer (default: the stand-in's)")
 
 
 @events.init.add_listener
-def _compare_servers(environment: Environment, **_: Any) -> None:
-    comparison = Comparison()
-    environment.events.test_start.add_listener(comparison.start)
-    environment.events.request.add_listener(comparison.record)
-    environment.events.test_stop.add_listener(comparison.stop)
-    # On the web page, a run ends when it is stopped; without, the table comes last, after Locust's own.
-    end_of_run = environment.events.test_stop if environment.web_ui else environment.events.quit
-    end_of_run.add_listener(comparison.show)
+def _take_part(environment: Environment, **_: Any) -> None:
+    if not isinstance(environment.runner, MasterRunner):
+        _send(environment)
+    if not isinstance(environment.runner, WorkerRunner):
+        _conduct(environment)
+
+
+def _send(environment: Environment) -> None:
+    """This process sends requests, as it is told."""
+    runner = environment.runner
+    assert runner is not None
+    StackUser.turns = turns = Turns(lambda measured: runner.send_message("measured", measured))
+    runner.register_message("turn", lambda msg, **_: turns.begin(Turn.told(msg.data)))
+    environment.events.test_start.add_listener(lambda **_: turns.start_anew())
+
+
+def _conduct(environment: Environment) -> None:
+    """This process says whose turn it is, gathers what was measured, and writes it down."""
+    assert environment.parsed_options is not None
+    folder = Path(environment.parsed_options.results)
+    given = environment.parsed_options.checkpoint
+    if not given:
+        subprocess.run([sys.executable, ROOT / "fixtures" / "checkpoint" / "build.py", _STAND_IN], check=True)
+    prompts = Prompts.load(Path(given or _STAND_IN))
+
+    def finish(run: Run) -> None:
+        content = outcome(run)
+        written.write(content, [record for done in run.done for record in done.records], folder)
+        environment.process_exit_code = exit_status(content)
+        text = "\n".join(console.lines(content, folder))
+        # Without a web page, the table comes last, after Locust's own.
+        if environment.web_ui:
+            _console.info(text)
+        else:
+            environment.events.quit.add_listener(lambda **_: _console.info(text))
+
+    urls = {server: _url(server, port) for server, port in _PORTS.items()}
+    Conductor(environment, urls, prompts, finish)
+
+
+def _url(server: str, default_port: int) -> str:
+    settings = dotenv_values(ROOT / ".env") | os.environ
+    name = server.upper()
+    url = settings.get(f"{name}_URL") or f"http://127.0.0.1:{settings.get(f'{name}_PORT') or default_port}"
+    return url.rstrip("/")

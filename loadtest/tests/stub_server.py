@@ -1,4 +1,4 @@
-"""A server that answers rightly, or wrongly in each way that must count as a failure."""
+"""A server whose model reasons before it answers, or that fails in each way that must count as a failure."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import threading
 import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 REASONING_AFTER_S, CONTENT_AFTER_S = 0.05, 0.4
 STALL_S = 2.0
@@ -29,10 +29,10 @@ ROLE = _delta({"role": "assistant", "content": ""})
 REASONING = _delta({"reasoning_content": "Let me think."})
 CONTENT = _delta({"content": "Yes."})
 FINISH = _delta({}, "stop")
-USAGE = _data({"choices": [], "usage": {"completion_tokens": 11}})
+USAGE = _data({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 11}})
 DONE = b"data: [DONE]\n\n"
 
-# Cause of the failure, as Locust reports it, to the body of a 200 answer that has it.
+# Failure, as Locust reports it, to the body of a 200 answer that has it.
 BROKEN_BODIES = {
     "200: error event: engine died": [ROLE, CONTENT, _data({"error": {"message": "engine died", "code": 500}}), DONE],
     "200: error event: worker lost": [ROLE, CONTENT, b'event: error\ndata: {"message": "worker lost"}\n\n', DONE],
@@ -42,12 +42,14 @@ BROKEN_BODIES = {
     "200: finish_reason abort": [ROLE, CONTENT, _delta({}, "abort"), USAGE, DONE],
     "200: no token": [ROLE, FINISH, USAGE, DONE],
     "200: no usage": [ROLE, CONTENT, FINISH, DONE],
+    "200: usage counts other tokens than were asked": [ROLE, CONTENT, FINISH, USAGE, DONE],
 }
-REFUSED = "503: overloaded, request …"
+OVERLOADED = "503: overloaded, request …"
+UNKNOWN_FIELD = "400: Unsupported parameter(s): chat_mode"
 CUT = "200: connection broken: HTTPParseError"
 STALLED = "200: timeout"
 SILENT = "no response: timeout"
-FAILURES = [*BROKEN_BODIES, REFUSED, CUT, STALLED, SILENT]
+FAILURES = [*BROKEN_BODIES, OVERLOADED, UNKNOWN_FIELD, CUT, STALLED, SILENT]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -55,19 +57,28 @@ class _Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     failures = itertools.cycle(FAILURES)
+    server: _Server
 
     def do_GET(self) -> None:
         self._json(200, {"data": [{"id": "stub"}]})
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.path.startswith("/right"):
-            self._stream(self._right())
+            usage = {"prompt_tokens": self.server.length(request), "completion_tokens": request["max_tokens"]}
+            if request.get("stream"):
+                self._stream(self._right(usage))
+            else:
+                time.sleep(REASONING_AFTER_S)
+                choice = {"index": 0, "message": {"content": "Yes."}, "finish_reason": "length"}
+                self._json(200, {"choices": [choice], "usage": usage})
             return
         failure = next(self.failures)
-        if failure == REFUSED:
+        if failure == OVERLOADED:
             request_id = f"{time.time_ns():032x}"
             self._json(503, {"error": {"message": f"overloaded, request {request_id}"}})
+        elif failure == UNKNOWN_FIELD:
+            self._json(400, {"message": "Unsupported parameter(s): chat_mode", "type": "invalid_request", "code": 400})
         elif failure == SILENT:
             time.sleep(STALL_S)
             self.close_connection = True
@@ -82,12 +93,12 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Says nothing."""
 
-    def _right(self) -> Iterator[bytes]:
+    def _right(self, usage: dict[str, int]) -> Iterator[bytes]:
         yield ROLE
         time.sleep(REASONING_AFTER_S)
         yield REASONING
         time.sleep(CONTENT_AFTER_S)
-        yield from (CONTENT, FINISH, USAGE, DONE)
+        yield from (CONTENT, FINISH, _data({"choices": [], "usage": usage}), DONE)
 
     def _json(self, status: int, payload: object) -> None:
         body = json.dumps(payload).encode()
@@ -110,15 +121,17 @@ class _Handler(BaseHTTPRequestHandler):
 
 class _Server(ThreadingHTTPServer):
     request_queue_size = 64  # all users of a run connect at once
+    length: Callable[[dict[str, Any]], int]
 
     def handle_error(self, *_: object) -> None:
         """A client that leaves early, at a timeout or at the end of a run, is no news."""
 
 
 @contextmanager
-def running() -> Iterator[str]:
-    """Run the server; gives its URL."""
+def running(length: Callable[[dict[str, Any]], int]) -> Iterator[str]:
+    """Run the server; gives its URL. ``length`` counts the tokens of a request's prompt."""
     with _Server(("127.0.0.1", 0), _Handler) as server:
+        server.length = length
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()

@@ -1,14 +1,16 @@
-"""The command that a person types, against the stub."""
+"""The command that a person types, against the stub: a reasoning model, of which some requests fail."""
 
 from __future__ import annotations
 
+import csv
+import json
 import os
-import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import stub_server
@@ -16,108 +18,152 @@ import stub_server
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from prompts import Prompts
+
 ROOT = Path(__file__).parents[2]
-
-_NUMBERS = r"(\d+) +(\d+)\([\d.]+%\) \| +(\d+) +(\d+) +(\d+) +(\d+) \|"
-_ENTRY = re.compile(rf"^(frontend|reference) +(.+?) +{_NUMBERS}", re.MULTILINE)
-_FAILURE = re.compile(r"^(\d+) +(frontend|reference) E2E: (.+?) *$", re.MULTILINE)
+NOWHERE = "http://127.0.0.1:1"
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A row of Locust's statistics; times in milliseconds."""
+class Finished:
+    """A finished run: its exit status, what it printed, and its files."""
 
-    requests: int
-    failures: int
-    average: int
-    minimum: int
-    maximum: int
-    median: int
+    status: int
+    printed: str
+    folder: Path
+
+    @property
+    def run(self) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads((self.folder / "run.json").read_text())
+        return content
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.folder / "requests.jsonl").read_text().splitlines()]
+
+    def measured(self, server: str) -> list[dict[str, Any]]:
+        return [each for each in self.records if each["server"] == server and not each["warm_up"]]
 
 
-@dataclass(frozen=True)
-class Run:
-    """A finished run. Entries are keyed by server and name, failures by server and cause."""
-
-    exit_code: int
-    output: str
-    entries: dict[tuple[str, str], Entry]
-    failures: dict[tuple[str, str], int]
-
-
-def locust(frontend: str, reference: str, *arguments: str) -> Run:
-    command = [sys.executable, "-m", "locust", "-f", "loadtest/", "--headless", "--only-summary", *arguments]
-    servers = {"FRONTEND_URL": frontend, "REFERENCE_URL": reference}
+def locust(folder: Path, checkpoint: Path, frontend: str, reference: str, *arguments: str) -> Finished:
+    command = [sys.executable, "-m", "locust", "-f", "loadtest/", "--headless", "--only-summary"]
+    options = ["--checkpoint", str(checkpoint), "--results", str(folder), *arguments]
     done = subprocess.run(
-        command,
+        command + options,
         cwd=ROOT,
-        env=os.environ | servers,
+        env=os.environ | {"FRONTEND_URL": frontend, "REFERENCE_URL": reference},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=60,
+        timeout=100,
     )
-    return Run(
-        done.returncode,
-        done.stdout,
-        {(server, name): Entry(*map(int, numbers)) for server, name, *numbers in _ENTRY.findall(done.stdout)},
-        {(server, cause): int(occurrences) for occurrences, server, cause in _FAILURE.findall(done.stdout)},
-    )
+    return Finished(done.returncode, done.stdout, folder)
 
 
 @pytest.fixture(scope="module")
-def stub_url() -> Iterator[str]:
-    with stub_server.running() as url:
+def stub_url(prompts: Prompts) -> Iterator[str]:
+    with stub_server.running(prompts.length) as url:
         yield url
 
 
 @pytest.fixture(scope="module")
-def run(stub_url: str) -> Run:
+def finished(stub_url: str, checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Finished:
     """The frontend answers rightly, the reference fails in every way there is."""
-    return locust(
-        f"{stub_url}/right", f"{stub_url}/wrong", "-u", "24", "-r", "24", "-t", "4s", "--request-timeout", "1"
-    )
+    asked = ("-u", "28", "-t", "8s", "--request-timeout", "1", "--workload", "reasoning")
+    folder = tmp_path_factory.mktemp("load")
+    return locust(folder, checkpoint, f"{stub_url}/right", f"{stub_url}/wrong", *asked)
 
 
-def test_every_failure_counts_under_its_cause(run: Run) -> None:
-    assert run.failures.keys() == {("reference", failure) for failure in stub_server.FAILURES}
-    end_to_end = run.entries["reference", "E2E"]
-    assert end_to_end.failures == end_to_end.requests == sum(run.failures.values())
-    assert run.exit_code == 1
+def test_every_failure_counts_under_its_cause(finished: Finished) -> None:
+    failures = finished.run["failures"]
+    said = {f"{each['status'] or 'no response'}: {each['failure']}" for each in failures}
+    assert said == set(stub_server.FAILURES)
+    assert {each["server"] for each in failures} == {"reference"}
+    assert sum(each["count"] for each in failures) == len(finished.measured("reference"))
+    assert finished.status == 1, finished.printed
 
 
-def test_failures_stay_out_of_latencies(run: Run) -> None:
-    assert {name for server, name in run.entries if server == "reference"} == {"E2E"}
-    assert run.entries["reference", "E2E"].maximum == 0
+@pytest.mark.parametrize(
+    ("status", "failure", "body"),
+    [
+        (400, "Unsupported parameter(s): chat_mode", '"type": "invalid_request"'),
+        (200, "error event: engine died", '"code": 500'),
+        (200, "stream ended without [DONE]", '"finish_reason": "stop"'),
+        (200, "usage counts other tokens than were asked", "(7, 11) by usage"),
+        (None, "timeout", None),
+    ],
+)
+def test_each_failure_keeps_its_status_and_body(
+    finished: Finished, status: int | None, failure: str, body: str | None
+) -> None:
+    kept = [each for each in finished.run["failures"] if (each["status"], each["failure"]) == (status, failure)]
+    assert len(kept) == 1, finished.run["failures"]
+    assert (kept[0]["body"] is None) if body is None else (body in kept[0]["body"]), kept[0]["body"]
 
 
-def test_right_answers_are_measured(run: Run) -> None:
-    entries = {name: entry for (server, name), entry in run.entries.items() if server == "frontend"}
-    assert entries.keys() == {"TTFT", "ITL", "E2E", "output tokens"}
-    assert len({entry.requests for entry in entries.values()}) == 1, "each answer has one of each"
-    assert entries["output tokens"].minimum == entries["output tokens"].maximum == 11
+def test_failures_stay_out_of_latencies(finished: Finished) -> None:
+    steps = [step for step in finished.run["steps"] if step["server"] == "reference"]
+    assert [step["failures"] for step in steps] == [step["requests"] for step in steps]
+    assert {step[measure] for step in steps for measure in ("ttft_p50", "itl_p50", "e2e_p99")} == {None}
 
 
-def test_ttft_is_the_reasoning_token_as_it_arrives(run: Run) -> None:
-    assert 50 <= run.entries["frontend", "TTFT"].median < 350
-    assert run.entries["frontend", "ITL"].minimum >= 30, "400 ms for the ten tokens after the first"
-    assert run.entries["frontend", "E2E"].minimum >= 450
+def test_ttft_is_the_reasoning_token_as_it_arrives(finished: Finished) -> None:
+    records = finished.measured("frontend")
+    assert [each["failure"] for each in records] == [None] * len(records)
+    assert records
+    assert min(each["ttft"] for each in records) >= stub_server.REASONING_AFTER_S
+    assert min(each["ttst"] for each in records) >= stub_server.CONTENT_AFTER_S - 0.1, "the content, after the thoughts"
+    assert min(each["e2e"] for each in records) >= stub_server.REASONING_AFTER_S + stub_server.CONTENT_AFTER_S
 
 
-def test_the_run_ends_with_the_servers_side_by_side(run: Run) -> None:
-    table = [line.split() for line in run.output.splitlines()[-8:]]
-    answers, failed = str(run.entries["frontend", "E2E"].requests), str(run.entries["reference", "E2E"].failures)
-    assert table[:3] == [["frontend", "reference"], ["requests", answers, failed], ["failures", "0", failed]]
+def test_servers_take_turns_with_the_same_load(finished: Finished) -> None:
+    steps = finished.run["steps"]
+    assert [(step["server"], step["load"], step["unit"]) for step in steps] == [
+        (server, 28.0, "users") for server in ("frontend", "reference") * 2
+    ]
+    for one, next_one in pairwise(steps):
+        assert one["ended"] <= next_one["began"]
 
 
-def test_one_server_alone_at_another_host(stub_url: str) -> None:
-    nowhere = "http://127.0.0.1:1"
-    run = locust(nowhere, nowhere, "ReferenceUser", "-u", "1", "-t", "2s", "--host", f"{stub_url}/right")
-    assert {server for server, _ in run.entries} == {"reference"}
-    assert run.exit_code == 0
+def test_the_warm_up_is_left_out_and_said(finished: Finished) -> None:
+    run = finished.run
+    assert run["warm_up_s"] == 0.5
+    assert "the first 0.5 s of each step are left out" in finished.printed
+    for step in run["steps"]:
+        records = [each for each in finished.records if each["step"] == step["step"]]
+        assert sum(not each["warm_up"] for each in records) == step["requests"] < len(records)
+        for each in records:
+            assert each["warm_up"] == (each["sent"] - step["began"] < run["warm_up_s"])
 
 
-def test_a_server_that_is_down_fails_and_is_not_flooded(stub_url: str) -> None:
-    run = locust(f"{stub_url}/right", "http://127.0.0.1:1", "-u", "2", "-r", "2", "-t", "3s")
-    assert run.failures.keys() == {("reference", "no response: connection broken: ConnectionRefusedError")}
-    assert sum(run.failures.values()) <= 4
+def test_the_files_of_a_run(finished: Finished) -> None:
+    records = finished.records
+    with (finished.folder / "requests.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(records)
+    assert set(rows[0]) == set(records[0]) - {"body", "itl"}
+    results = json.loads((finished.folder / "results.json").read_text())
+    assert results["steps"] == finished.run["steps"]
+    assert finished.run["model"] == "stub"
+
+
+def test_the_run_ends_with_the_servers_side_by_side(finished: Finished) -> None:
+    table = finished.printed[finished.printed.rindex("server ") :].splitlines()
+    assert [line.split()[0] for line in table[1:5]] == ["frontend", "reference"] * 2
+    assert table[-1] == f"all figures are in {finished.folder}"
+
+
+def test_one_server_alone(stub_url: str, checkpoint: Path, tmp_path: Path) -> None:
+    asked = ("--server", "reference", "-u", "1", "-t", "2s", "--workload", "short-chat")
+    alone = locust(tmp_path, checkpoint, NOWHERE, f"{stub_url}/right", *asked)
+    assert {step["server"] for step in alone.run["steps"]} == {"reference"}
+    assert {each["streamed"] for each in alone.records} == {True, False}, "unary answers too"
+    assert alone.status == 0, alone.printed
+
+
+def test_a_server_that_is_down_fails_and_is_not_flooded(stub_url: str, checkpoint: Path, tmp_path: Path) -> None:
+    down = locust(tmp_path, checkpoint, f"{stub_url}/right", NOWHERE, "-u", "2", "-t", "8s")
+    failures = [each for each in down.records if each["server"] == "reference"]
+    assert {each["failure"] for each in failures} == {"connection broken: ConnectionRefusedError"}
+    assert len(failures) <= 2 * 2 * 3, "two users, two turns of two seconds, a second between"
+    assert down.status == 1, down.printed

@@ -1,0 +1,204 @@
+"""Leads a run step by step, in the master or in the only process, and gathers what is measured."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import gevent
+import httpx
+from containers import Containers
+from generator import Sample
+from gevent.event import Event
+from locust.runners import MasterRunner
+from plan import SERVERS, Loop, Step, plan
+from record import Record
+from summary import Done
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from locust.env import Environment
+    from locust.runners import Runner
+    from prompts import Prompts
+
+DEFAULT_SECONDS = 60.0
+STAND_IN = "stand-in"  # the only model that says what a script tells it
+
+_log = logging.getLogger(__name__)
+_ANSWER_S = 10.0  # until a worker that has gone silent is given up, beyond the timeout of a request
+_WEB_STOP_S = 5.0  # the web page's own clock ends a test hard: the last answers are waited for before
+
+
+@dataclass(slots=True)
+class Run:
+    """What a run is and has measured; ``invalid`` says why it proves nothing, if it does not."""
+
+    workload: str
+    loop: Loop
+    seconds: float
+    seed: int
+    models: Mapping[str, str]
+    steps: list[Step]
+    began: datetime = field(default_factory=lambda: datetime.now(UTC))
+    clock: float = field(default_factory=time.perf_counter)
+    done: list[Done] = field(default_factory=list)
+    generator: list[Sample] = field(default_factory=list)
+    late: list[float] = field(default_factory=list)
+    containers: Containers = field(default_factory=Containers)
+    invalid: list[str] = field(default_factory=list)
+
+
+class Conductor:
+    """Begins each step in every process that sends requests, and waits until they all are through with it."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        urls: Mapping[str, str],
+        prompts: Prompts,
+        finish: Callable[[Run], None],
+    ) -> None:
+        assert environment.runner is not None
+        self._environment = environment
+        self._runner: Runner = environment.runner
+        self._urls = urls
+        self._prompts = prompts
+        self._finish = finish
+        self._seconds = DEFAULT_SECONDS
+        self._run: Run | None = None
+        self._greenlet: gevent.Greenlet | None = None
+        self._missing = 0
+        self._all_in = Event()
+        self._users = 1
+        self._take_over(environment)
+        self._runner.register_message("measured", self._gather)
+        environment.events.spawning_complete.add_listener(self._start)
+        environment.events.test_stop.add_listener(self._stop)
+
+    def _take_over(self, environment: Environment) -> None:
+        """Decides for Locust that all users start at once, and that no step is ended by the clock."""
+        options = environment.parsed_options
+        assert options is not None
+        if options.rate:
+            options.num_users = options.expect_workers  # one user of each process sends all that is due
+        elif options.ladder:
+            options.num_users = int(max(numbers(options.ladder)))
+        self._users = options.num_users or 1
+        if options.num_users:  # each process gets as many as any other, and a step is shared out to the first of each
+            options.num_users = -(-options.num_users // options.expect_workers) * options.expect_workers
+        if environment.web_ui is None and options.run_time:
+            self._seconds, options.run_time = float(options.run_time), None
+        options.spawn_rate = options.spawn_rate or min(options.num_users or 1, 100)
+
+    def _start(self, **_: Any) -> None:
+        if self._greenlet is None:  # else users were added on the web page while the test runs
+            self._greenlet = gevent.spawn(self._conduct)
+
+    def _stop(self, **_: Any) -> None:
+        if self._greenlet is None or self._run is None:
+            return
+        if len(self._run.done) < len(self._run.steps):
+            self._run.invalid.append("it was stopped before its end")
+        run, greenlet = self._run, self._greenlet
+        self._run = self._greenlet = None
+        self._finish(run)
+        if greenlet is not gevent.getcurrent():
+            greenlet.kill(block=False)
+
+    def _conduct(self) -> None:
+        self._run = run = self._plan()
+        fits = {name: asdict(fit) for name, fit in self._prompts.fits(run.workload, self._scripted(run)).items()}
+        watching = gevent.spawn(run.containers.watch, run.clock)
+        try:
+            for step in run.steps:
+                self._take(step, run, fits)
+        finally:
+            watching.kill(block=False)
+        if self._environment.web_ui:
+            self._runner.stop()
+        else:
+            self._runner.quit()
+
+    def _take(self, step: Step, run: Run, fits: dict[str, Any]) -> None:
+        _log.info(
+            "step %d of %d: %s, %g %s, %.0f s, of which %.1f s warm-up are left out",
+            step.number + 1, len(run.steps), step.server, step.load, step.unit, step.seconds, step.warm_up,
+        )  # fmt: skip
+        done = Done(step, time.perf_counter() - run.clock, [])
+        run.done.append(done)
+        clients = list(self._runner.clients) if isinstance(self._runner, MasterRunner) else [None]
+        self._missing = len(clients)
+        self._all_in.clear()
+        for process, client in enumerate(clients):
+            self._runner.send_message(
+                "turn",
+                {
+                    "step": asdict(step),
+                    "url": self._urls[step.server],
+                    "model": run.models[step.server],
+                    "process": process,
+                    "processes": len(clients),
+                    "workload": run.workload,
+                    "fits": fits,
+                    "seed": run.seed,
+                },
+                client,
+            )
+        assert self._environment.parsed_options is not None
+        if not self._all_in.wait(step.seconds + self._environment.parsed_options.request_timeout + _ANSWER_S):
+            run.invalid.append(
+                f"{self._missing} of {len(clients)} load processes did not report step {step.number + 1}"
+            )
+
+    def _gather(self, msg: Any, **_: Any) -> None:
+        """One process is through with a step."""
+        if self._run is None or self._run.done[-1].step.number != msg.data["step"]:
+            return
+        done = self._run.done[-1]
+        for values in msg.data["records"]:
+            record = Record(**values)
+            record.sent += done.began
+            done.records.append(record)
+        self._run.late += msg.data["late"]
+        self._run.generator += [
+            Sample(values["at"] + done.began, values["cpu_percent"], values["lag_ms"])
+            for values in msg.data["generator"]
+        ]
+        self._missing -= 1
+        if not self._missing:
+            self._all_in.set()
+
+    def _plan(self) -> Run:
+        options = self._environment.parsed_options
+        assert options is not None
+        loop: Loop = options.arrivals if options.rate else "closed"
+        users = float(self._runner.target_user_count if self._environment.web_ui else self._users)
+        levels = numbers(options.rate) or numbers(options.ladder) or [users]
+        servers = SERVERS if options.server == "both" else (options.server,)
+        seconds = self._seconds
+        if options.run_time:  # the web page's
+            seconds = max(options.run_time - _WEB_STOP_S, options.run_time / 2)
+        seed = int(options.seed or random.SystemRandom().randrange(1 << 31))
+        models = {server: _model(self._urls[server]) for server in servers}
+        return Run(options.workload, loop, seconds, seed, models, plan(servers, levels, loop, seconds))
+
+    def _scripted(self, run: Run) -> bool:
+        return set(run.models.values()) == {STAND_IN}
+
+
+def numbers(text: str | None) -> list[float]:
+    """Comma-separated levels of load."""
+    return [float(part) for part in (text or "").split(",") if part.strip()]
+
+
+def _model(url: str) -> str:
+    """What the server serves. One that does not answer is asked all the same: its failures are what the run shows."""
+    try:
+        return str(httpx.get(f"{url}/v1/models", timeout=10).json()["data"][0]["id"])
+    except (httpx.HTTPError, ValueError, LookupError, TypeError):
+        return STAND_IN

@@ -1,0 +1,62 @@
+"""What a run comes to: its figures, whether they hold, and the exit status."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil  # type: ignore[import-untyped]
+from summary import failures, figures, mark_knees
+
+from report.commit import current_commit
+
+if TYPE_CHECKING:
+    from conductor import Run
+
+FINE, BROKEN, INVALID = 0, 1, 3
+
+
+def outcome(run: Run) -> dict[str, Any]:
+    """The content of ``run.json``."""
+    steps = [figures(done) for done in run.done]
+    mark_knees(steps)
+    return {
+        "began": run.began.isoformat(timespec="seconds"),
+        "commit": str(current_commit()),
+        "model": ", ".join(sorted(set(run.models.values()))),
+        "machine": _machine(),
+        "workload": run.workload,
+        "seed": run.seed,
+        "loop": run.loop,
+        "seconds": run.seconds,
+        "warm_up_s": run.steps[0].warm_up,
+        "valid": not run.invalid,
+        "invalid_because": run.invalid,
+        "steps": steps,
+        "failures": failures(run.done),
+        "budgets": [],
+        "containers": [asdict(sample) for sample in run.containers.samples],
+        "containers_missing": run.containers.missing,
+        "generator": [asdict(sample) for sample in run.generator],
+        "previous": None,
+    }
+
+
+def exit_status(run: dict[str, Any]) -> int:
+    """3 where the figures do not hold, 1 where a limit broke, else 0."""
+    if not run["valid"]:
+        return INVALID
+    return BROKEN if run["failures"] else FINE
+
+
+def _machine() -> dict[str, Any]:
+    """The CPU's name, its cores and the memory of the machine that sends the requests."""
+    cpuinfo = Path("/proc/cpuinfo")
+    names = [line.split(":", 1)[1] for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
+    return {
+        "cpu": names[0].strip() if names else platform.processor(),
+        "cores": psutil.cpu_count(),
+        "memory_gib": round(psutil.virtual_memory().total / (1 << 30), 1),
+    }
