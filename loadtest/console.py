@@ -49,7 +49,7 @@ def lines(run: dict[str, Any], folder: Path) -> Iterator[str]:
         yield f"  {said:12}{budget['limit']:52} allowed {budget['allowed']:14} measured {budget['measured']}"
     for reason in run["invalid_because"]:
         yield f"invalid: {reason}"
-    yield f"all figures are in {folder}"
+    yield f"report: {folder}/report.html; all figures are in that folder"
 
 
 def _cell(value: Any, width: str, form: str) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import console
+import page
 import written
 from chat import ChatUser
 from conductor import Conductor, Run
@@ -93,6 +94,7 @@ def _conduct(environment: Environment) -> None:
     def finish(run: Run) -> None:
         content = outcome(run)
         written.write(content, [record for done in run.done for record in done.records], folder)
+        page.write(folder)
         environment.process_exit_code = exit_status(content)
         text = "\n".join(console.lines(content, folder))
         # Without a web page, the table comes last, after Locust's own.
