@@ -47,8 +47,9 @@ hostile: $(VENV)/installed ## what no well-meaning client sends: no 5xx, no hang
 soak: $(VENV)/installed ## mixed traffic, clients that leave, errors: memory, descriptors and latency must stay flat (MINUTES=30)
 	$(PY)/python -m soak --minutes $(or $(MINUTES),30)
 
-load: $(VENV)/installed ## 30 seconds of load on frontend and reference
-	$(PY)/locust -f loadtest/ --headless -u 8 -t 30s
+load: $(VENV)/installed ## four levels of load on frontend and reference, and their limits; report in results/load (ACCEPT=1 keeps it to compare with)
+	$(PY)/locust -f loadtest/ --headless --only-summary --ladder 1,4,16,32 -t 150s
+	$(if $(ACCEPT),rm -rf results/load-accepted && cp -r results/load results/load-accepted)
 
 fixtures: ## record the fixtures anew from SGLang's own code (CHECK=1 fails where anything would change)
 	fixtures/record/run.sh $(if $(CHECK),--check)

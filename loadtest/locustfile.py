@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import console
 import page
 import written
+from budgets import Limits
 from chat import ChatUser
 from conductor import Conductor, Run
 from dotenv import dotenv_values
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from locust.env import Environment
 
 ROOT = Path(__file__).parents[1]
+ACCEPTED = ROOT / "results" / "load-accepted" / "run.json"
 _STAND_IN = ROOT / "results" / "checkpoint"
 _PORTS = {"frontend": 8000, "reference": 30000}
 # Where Locust's own tables go.
@@ -61,6 +63,7 @@ def _options(parser: ArgumentParser) -> None:
     add("--arrivals", choices=("constant", "poisson"), default="poisson", help="Of an open loop (default: poisson)")
     add("--request-timeout", type=float, default=60, help="Seconds until a request counts as failed (default: 60)")
     add("--seed", default="", help="Of the words in the prompts; by default new each time, so that no cache knows them")
+    add("--budgets", default=str(ROOT / "loadtest" / "budgets.yaml"), help="File of the limits that a run must keep to")
     add("--results", default=str(ROOT / "results" / "load"), help="Folder for the figures, which is emptied")
     add("--checkpoint", default="", help="Folder of the served checkpoint's tokenizer (default: the stand-in's)")
 
@@ -89,10 +92,11 @@ def _conduct(environment: Environment) -> None:
     given = environment.parsed_options.checkpoint
     if not given:
         subprocess.run([sys.executable, ROOT / "fixtures" / "checkpoint" / "build.py", _STAND_IN], check=True)
+    limits = Limits.read(Path(environment.parsed_options.budgets))
     prompts = Prompts.load(Path(given or _STAND_IN))
 
     def finish(run: Run) -> None:
-        content = outcome(run)
+        content = outcome(run, limits, ACCEPTED)
         written.write(content, [record for done in run.done for record in done.records], folder)
         page.write(folder)
         environment.process_exit_code = exit_status(content)

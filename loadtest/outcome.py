@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import platform
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil  # type: ignore[import-untyped]
+from budgets import Limits, check
+from generator import own_limits
 from summary import failures, figures, mark_knees
 
 from report.commit import current_commit
@@ -18,11 +21,12 @@ if TYPE_CHECKING:
 FINE, BROKEN, INVALID = 0, 1, 3
 
 
-def outcome(run: Run) -> dict[str, Any]:
-    """The content of ``run.json``."""
+def outcome(run: Run, limits: Limits, accepted: Path) -> dict[str, Any]:
+    """The content of ``run.json``; ``accepted`` is that of the last accepted run, which need not be there."""
     steps = [figures(done) for done in run.done]
     mark_knees(steps)
-    return {
+    invalid = [*run.invalid, *own_limits(run.generator, run.late)]
+    content = {
         "began": run.began.isoformat(timespec="seconds"),
         "commit": str(current_commit()),
         "model": ", ".join(sorted(set(run.models.values()))),
@@ -32,23 +36,24 @@ def outcome(run: Run) -> dict[str, Any]:
         "loop": run.loop,
         "seconds": run.seconds,
         "warm_up_s": run.steps[0].warm_up,
-        "valid": not run.invalid,
-        "invalid_because": run.invalid,
+        "valid": not invalid,
+        "invalid_because": invalid,
         "steps": steps,
         "failures": failures(run.done),
-        "budgets": [],
         "containers": [asdict(sample) for sample in run.containers.samples],
         "containers_missing": run.containers.missing,
         "generator": [asdict(sample) for sample in run.generator],
-        "previous": None,
+        "previous": str(accepted) if accepted.exists() else None,
     }
+    before = json.loads(accepted.read_text(encoding="utf-8")) if accepted.exists() else None
+    return {**content, "budgets": check(content, before, limits)}
 
 
 def exit_status(run: dict[str, Any]) -> int:
     """3 where the figures do not hold, 1 where a limit broke, else 0."""
     if not run["valid"]:
         return INVALID
-    return BROKEN if run["failures"] else FINE
+    return BROKEN if any(budget["ok"] is False for budget in run["budgets"]) else FINE
 
 
 def _machine() -> dict[str, Any]:

@@ -148,8 +148,8 @@ def test_the_files_of_a_run(finished: Finished) -> None:
 
 
 def test_the_run_ends_with_the_servers_side_by_side(finished: Finished) -> None:
-    table = finished.printed[finished.printed.rindex("server ") :].splitlines()
-    assert [line.split()[0] for line in table[1:5]] == ["frontend", "reference"] * 2
+    table = finished.printed[finished.printed.rindex("\nserver ") :].splitlines()
+    assert [line.split()[0] for line in table[2:6]] == ["frontend", "reference"] * 2
     assert table[-1] == f"report: {finished.folder}/report.html; all figures are in that folder"
     assert (finished.folder / "report.html").stat().st_size > 0
 
