@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import stub_server
+
+from . import stub_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
