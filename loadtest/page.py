@@ -18,6 +18,7 @@ from plots import (
     throughput_charts,
 )
 from recorded import read_run
+from summary import KNEE_GROWTH, KNEE_TTFT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 # Columns of the table of steps.
 _COLUMNS = {
     "output tokens/s": "output_tokens_per_s",
-    "a user's tokens/s": "output_tokens_per_s_per_user",
+    "tokens/s per user": "output_tokens_per_s_per_user",
     "TTFT p50 [ms]": "ttft_p50",
     "TTFT p95 [ms]": "ttft_p95",
     "ITL p50 [ms]": "itl_p50",
@@ -104,6 +105,8 @@ def write(folder: Path, previous: Path | None = None) -> Path:
         containers=container_charts(run.facts),
         generator=generator_charts(run.facts),
         most_failures=max((failure["count"] for failure in run.facts["failures"]), default=0),
+        knee_growth=round(100 * (KNEE_GROWTH - 1)),
+        knee_ttft=KNEE_TTFT,
         files=[name for name in _FILES if (folder / name).is_file()],
     )
     page = folder / "report.html"
@@ -173,14 +176,14 @@ def _rows_of(run: Run, before: Run | None, load: float) -> LevelRows:
 
 
 def _row(level: Level) -> Row:
-    measured = (figure(level.measures.get(measure)) for measure in _COLUMNS.values())
+    measured = (figure(level.figures.get(name)) for name in _COLUMNS.values())
     return Row(level.server, (f"{level.requests:,}", f"{level.failures:,}", *measured))
 
 
 def _ratio(name: str, ours: Level, theirs: Level) -> Row:
-    def ratio(measure: str) -> str:
-        if not theirs.measures.get(measure) or measure not in ours.measures:
+    def ratio(name: str) -> str:
+        if not theirs.figures.get(name) or name not in ours.figures:
             return "-"
-        return figure(ours.measures[measure] / theirs.measures[measure])
+        return figure(ours.figures[name] / theirs.figures[name])
 
-    return Row(name, ("", "", *(ratio(measure) for measure in _COLUMNS.values())), ratio=True)
+    return Row(name, ("", "", *(ratio(column) for column in _COLUMNS.values())), ratio=True)

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from charts import Curve, Sample, Span, at_one_load, distribution, over_load, over_time
+from summary import PERCENTILES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
 
 _THROUGHPUT = {
     "output_tokens_per_s": "Output tokens",
-    "output_tokens_per_s_per_user": "Output tokens of a user",
+    "output_tokens_per_s_per_user": "Output tokens per user",
     "prompt_tokens_per_s": "Prompt tokens",
 }
 _LATENCY = {
     "ttft": "TTFT",
-    "ttst": "Time to second token",
+    "ttst": "First to second token",
     "itl": "Inter-token latency",
     "tpot": "Time per output token",
     "e2e": "End-to-end latency",
@@ -44,9 +45,7 @@ def runs_to_draw(run: Run, previous: Run | None) -> list[Drawn]:
 
 def throughput_charts(drawn: Sequence[Drawn]) -> list[Chart]:
     return [
-        chart
-        for measure, title in _THROUGHPUT.items()
-        if (chart := _measure_over_load(drawn, measure, title, "tokens/s"))
+        chart for figure, title in _THROUGHPUT.items() if (chart := _figure_over_load(drawn, figure, title, "tokens/s"))
     ]
 
 
@@ -55,17 +54,17 @@ def latency_charts(drawn: Sequence[Drawn]) -> list[list[Chart]]:
     rows = [
         [
             chart
-            for percent in (50, 95, 99)
-            if (chart := _measure_over_load(drawn, f"{latency}_p{percent}", f"{title}, p{percent}", "ms"))
+            for percent in PERCENTILES
+            if (chart := _figure_over_load(drawn, f"{latency}_p{percent}", f"{title}, p{percent}", "ms"))
         ]
         for latency, title in _LATENCY.items()
     ]
     return [row for row in rows if row]
 
 
-def _measure_over_load(drawn: Sequence[Drawn], measure: str, title: str, unit: str) -> Chart | None:
+def _figure_over_load(drawn: Sequence[Drawn], figure: str, title: str, unit: str) -> Chart | None:
     run = drawn[0].run
-    curves = [curve for server in run.servers for each in drawn if (curve := _curve(each, server, measure))]
+    curves = [curve for server in run.servers for each in drawn if (curve := _curve(each, server, figure))]
     if len(run.loads) == 1:
         (load,) = run.loads
         curves = [
@@ -76,10 +75,10 @@ def _measure_over_load(drawn: Sequence[Drawn], measure: str, title: str, unit: s
     return over_load(title, unit, run.load_unit, curves, _knees(run)) if curves else None
 
 
-def _curve(drawn: Drawn, server: str, measure: str) -> Curve | None:
-    levels = [level for level in drawn.run.levels.values() if level.server == server and measure in level.measures]
+def _curve(drawn: Drawn, server: str, figure: str) -> Curve | None:
+    levels = [level for level in drawn.run.levels.values() if level.server == server and figure in level.figures]
     name = f"{server}{drawn.suffix}"
-    return Curve(name, name, [(level.load, level.measures[measure]) for level in levels]) if levels else None
+    return Curve(name, name, [(level.load, level.figures[figure]) for level in levels]) if levels else None
 
 
 def _knees(run: Run) -> list[tuple[float, str]]:

@@ -9,16 +9,17 @@ from itertools import groupby
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from summary import MEASURES, PERCENTILES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-_LATENCIES = ("ttft", "ttst", "itl", "tpot", "e2e")
-_MEASURES = (
+_FIGURES = (
     "output_tokens_per_s",
     "output_tokens_per_s_per_user",
     "prompt_tokens_per_s",
-    *(f"{latency}_p{percent}" for latency in _LATENCIES for percent in (50, 95, 99)),
+    *(f"{measure}_p{percent}" for measure in MEASURES for percent in PERCENTILES),
 )
 
 
@@ -27,7 +28,7 @@ class Level:
     """A server at one load, in all its turns.
 
     Attributes:
-        measures: the median over the turns of each measure that has a value, named as in ``run.json``; latencies in ms.
+        figures: the median over the turns of each figure that has a value, named as in ``run.json``; latencies in ms.
     """
 
     server: str
@@ -35,7 +36,7 @@ class Level:
     requests: int
     failures: int
     knee: bool
-    measures: Mapping[str, float]
+    figures: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +98,14 @@ def _levels(steps: Iterable[Mapping[str, Any]]) -> dict[tuple[str, float], Level
 
 
 def _level(server: str, load: float, turns: list[Mapping[str, Any]]) -> Level:
-    values = {name: [turn[name] for turn in turns if turn[name] is not None] for name in _MEASURES}
+    values = {name: [turn[name] for turn in turns if turn[name] is not None] for name in _FIGURES}
     return Level(
         server,
         load,
         requests=sum(turn["requests"] for turn in turns),
         failures=sum(turn["failures"] for turn in turns),
         knee=any(turn["knee"] for turn in turns),
-        measures={name: median(found) for name, found in values.items() if found},
+        figures={name: median(found) for name, found in values.items() if found},
     )
 
 

@@ -33,6 +33,7 @@ def write_run(folder: Path, *, servers: Sequence[str], loads: Sequence[float], *
         "model": "stand-in",
         "machine": {"cpu": "Example CPU 3000", "cores": 2, "memory_gib": 7.77},
         "workload": "mixed",
+        "seed": 7,
         "loop": "closed",
         "seconds": _STEP_S * len(steps),
         "warm_up_s": _WARM_UP_S,
@@ -46,6 +47,7 @@ def write_run(folder: Path, *, servers: Sequence[str], loads: Sequence[float], *
             for at in times
             for name, memory in _CONTAINERS.items()
         ],
+        "containers_missing": "",
         "generator": [{"at": at, "cpu_percent": rng.uniform(5, 20), "lag_ms": rng.expovariate(2)} for at in times],
         "previous": None,
         **changed,

@@ -38,7 +38,13 @@ RUNS: dict[str, dict[str, Any]] = {
     "one load": {"servers": BOTH, "loads": (32,)},
     "one server": {"servers": ("reference",), "loads": (2, 4)},
     "requests per second": {"servers": BOTH, "loads": (0.5, 2.5), "loop": "poisson"},
-    "servers elsewhere": {"servers": BOTH, "loads": (8,), "containers": [], "generator": []},
+    "servers elsewhere": {
+        "servers": BOTH,
+        "loads": (8,),
+        "containers": [],
+        "containers_missing": "no Docker",
+        "generator": [],
+    },
     "nothing answered": {"servers": BOTH, "loads": (8, 16), "failures": FAILURES},
     "no step": {"servers": BOTH, "loads": (1,), "steps": [], "containers": [], "generator": []},
 }
@@ -198,7 +204,7 @@ def test_a_run_without_an_answer_is_not_fine(tmp_path: Path, shape: str, said: s
     [
         ("one load", "No request failed."),
         ("one load", "There is no earlier run to compare with."),
-        ("servers elsewhere", "No container was measured"),
+        ("servers elsewhere", "Containers Not measured: no Docker."),
         ("servers elsewhere", "The load generator was not measured."),
         ("nothing answered", "Distribution of latencies No request was answered."),
         ("no step", "No step was run."),
