@@ -17,6 +17,7 @@ import pytest
 from dynamo.llm.exceptions import Cancelled, HttpError, InvalidArgument, WorkerUnavailable
 from sglang_parity.engine import ChatEngine, ServedModel
 from sglang_parity.provider import Options, load_served_model
+from sglang_parity.steps import Pace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
@@ -98,13 +99,18 @@ def served_model(directory: Path) -> ServedModel:
 
 
 def answer(
-    checkpoint: Checkpoint, request: dict[str, Any], router: Router, context: Context | None = None
+    checkpoint: Checkpoint,
+    request: dict[str, Any],
+    router: Router,
+    context: Context | None = None,
+    *,
+    chunk_seconds: float = 0,
 ) -> list[dict[str, Any]]:
-    """All chunks of one request."""
+    """All chunks of one request; the event loop keeps up with the stream unless a chunk takes longer than nothing."""
 
     async def collect() -> list[dict[str, Any]]:
         with ThreadPoolExecutor(1) as pool:
-            engine = ChatEngine(served_model(checkpoint.path), router, pool)
+            engine = ChatEngine(served_model(checkpoint.path), router, pool, Pace(chunk_seconds))
             return [chunk async for chunk in engine.generate(request, context or Context())]
 
     return asyncio.run(collect())

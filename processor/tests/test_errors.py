@@ -26,6 +26,7 @@ from sglang_parity.errors import (
     to_dynamo,
 )
 from sglang_parity.request import read_request
+from sglang_parity.steps import Pace
 from test_engine import HI, Context, Router, answer, served_model
 
 if TYPE_CHECKING:
@@ -120,7 +121,9 @@ def test_the_processor_refuses_as_the_reference(checkpoint: Checkpoint, case: di
 
     async def ask() -> list[dict[str, Any]]:
         with ThreadPoolExecutor(1) as pool:
-            return [chunk async for chunk in ChatEngine(model, router, pool).generate(case["request"], Context())]
+            return [
+                chunk async for chunk in ChatEngine(model, router, pool, Pace(0)).generate(case["request"], Context())
+            ]
 
     with pytest.raises((InvalidArgument, HttpError)) as caught:
         asyncio.run(ask())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sglang_parity.engine import ChatEngine
 from sglang_parity.headers import request_id
+from sglang_parity.steps import Pace
 from test_engine import HI, Router, output, served_model
 from test_engine import Context as Dynamo16Context
 
@@ -67,7 +68,7 @@ def answer(checkpoint: Checkpoint, request: dict[str, Any], context: Any) -> lis
     async def collect() -> list[dict[str, Any]]:
         chunks = []
         with ThreadPoolExecutor(1) as pool:
-            engine = ChatEngine(served_model(checkpoint.path), Router(output(checkpoint, "Hello")), pool)
+            engine = ChatEngine(served_model(checkpoint.path), Router(output(checkpoint, "Hello")), pool, Pace(0))
             async for chunk in engine.generate(request, context):
                 context.started = True
                 chunks.append(chunk)

@@ -42,6 +42,15 @@ def test_stream_in_steps_of_several_tokens(checkpoint: Checkpoint, case: dict[st
     assert streamed_in_steps(checkpoint, case, size) == without_usage_on_the_way(stream_in_dynamo(case["stream"]))
 
 
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_stream_that_the_event_loop_does_not_keep_up_with(checkpoint: Checkpoint, case: dict[str, Any]) -> None:
+    """What is joined does not depend on which tokens go out together."""
+    request = {**from_dynamo(case["request"]), "stream": True}
+    chunks = answer(checkpoint, request, Router(case["engine"]), chunk_seconds=60)
+    expected = without_usage_on_the_way(stream_in_dynamo(case["stream"]))
+    assert without_usage_on_the_way(of_stream(chunks)) == expected
+
+
 @pytest.mark.parametrize("size", range(1, 9))
 def test_t02_the_same_split_in_steps_of_any_size(checkpoint: Checkpoint, size: int) -> None:
     (case,) = (case for case in CASES if case["name"].startswith("T02"))

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from dynamo.llm import exceptions
 
 from sglang_parity.errors import WorkerError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
 
 
 class _NeverRaisedError(Exception):
@@ -20,24 +15,17 @@ class _NeverRaisedError(Exception):
 RoutedEngineError: type[Exception] = getattr(exceptions, "RoutedEngineError", _NeverRaisedError)
 
 
-async def routed_items(
-    routed_engine: Any, request: dict[str, Any], context: Any
-) -> AsyncGenerator[dict[str, Any], None]:
-    """Sends a preprocessed request to a worker; the engine's items, less those that carry no data.
+def as_worker_error(error: Exception) -> Exception:
+    """What a failed stream of Dynamo's routed engine has raised, as what it stands for.
 
-    Raises:
-        WorkerError: Dynamo 1.6 has classified an error of the worker, or of the way to it. It raises a plain
-            ``ValueError``, or ``Exception`` where no worker took the request, and would answer 400 to the one and 500
-            to the other.
+    Dynamo 1.6 has classified an error of the worker, or of the way to it, but raises a plain ``ValueError``, or
+    ``Exception`` where no worker took the request, and would answer 400 to the one and 500 to the other.
+
+    Returns:
+        WorkerError: for such an error.
         RoutedEngineError: the same of a later Dynamo.
         dynamo.llm.exceptions.DynamoException: as the router raised it.
     """
-    try:
-        async for item in await routed_engine.generate(request, context=context):
-            data = item.data()
-            if data is not None:
-                yield data
-    except (exceptions.DynamoException, RoutedEngineError):
-        raise
-    except Exception as error:
-        raise WorkerError.read(str(error)) from error
+    if isinstance(error, exceptions.DynamoException | RoutedEngineError):
+        return error
+    return WorkerError.read(str(error))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynamo.llm.exceptions import Cancelled
 
-from sglang_parity.compat import routed_items
+from sglang_parity.compat import as_worker_error
 from sglang_parity.constrain import tool_call_constraint
 from sglang_parity.errors import to_dynamo
 from sglang_parity.headers import EXTRA_FIELDS, request_id, set_processor_header, set_prompt_headers
@@ -19,9 +19,10 @@ from sglang_parity.request import read_request, refuse_conflicting_constraints
 from sglang_parity.request.dynamo import body_from_dynamo, requested_extra_fields
 from sglang_parity.respond import Chunks, Reading, StreamedAnswer, WholeAnswer
 from sglang_parity.sampling import engine_request, refuse_what_the_engine_would
+from sglang_parity.steps import WHOLE_TOKENS, streamed_steps, whole_steps
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Mapping
     from concurrent.futures import Executor
 
     from sglang_parity.checkpoint import Checkpoint
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from sglang_parity.parse import OutputFormat, Vocabulary
     from sglang_parity.render import ChatModel, Prompt
     from sglang_parity.request import ChatRequest
+    from sglang_parity.steps import Pace
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +50,15 @@ class ServedModel:
 class ChatEngine:
     """Serves the chat requests of one model."""
 
-    def __init__(self, model: ServedModel, routed_engine: Any, render_pool: Executor) -> None:
-        """``routed_engine`` is Dynamo's; reading, rendering and tokenizing run in ``render_pool``, off the loop."""
+    def __init__(self, model: ServedModel, routed_engine: Any, render_pool: Executor, pace: Pace) -> None:
+        """``routed_engine`` is Dynamo's; reading, rendering and tokenizing run in ``render_pool``, off the loop.
+
+        ``pace`` is that of all engines of the loop.
+        """
         self._model = model
         self._routed_engine = routed_engine
         self._render_pool = render_pool
+        self._pace = pace
 
     async def generate(self, request: dict[str, Any], context: Any) -> AsyncIterator[dict[str, Any]]:
         """Answers one request with ``chat.completion.chunk`` objects; Dynamo folds them where it is not streamed.
@@ -71,10 +77,11 @@ class ChatEngine:
 
             answer = self._answer(chat, prompt, stops, Chunks(context.id(), chat.model, _nvext(request, prompt)))
             to_engine = self._engine_request(chat, prompt, tool_calls)
-            async with aclosing(routed_items(self._routed_engine, to_engine, context)) as items:
-                async for item in items:
-                    for chunk in answer.feed(item):
-                        yield chunk
+            async with aclosing(await self._steps(chat, stops, to_engine, context)) as steps:
+                async for items in steps:
+                    for item in items:
+                        for chunk in answer.feed(item):
+                            yield chunk
                     if answer.finished:
                         break
             if not answer.finished and context.is_stopped():
@@ -83,6 +90,19 @@ class ChatEngine:
                 yield chunk
         except Exception as error:
             raise to_dynamo(error, request_id(context)) from None
+
+    async def _steps(
+        self, chat: ChatRequest, stops: StopStrings, to_engine: dict[str, Any], context: Any
+    ) -> AsyncGenerator[list[dict[str, Any]], None]:
+        """Sends the request to a worker; the steps in which its answer is read."""
+        try:
+            stream = await self._routed_engine.generate(to_engine, context=context)
+        except Exception as error:
+            raise as_worker_error(error) from error
+        if chat.stream:
+            return streamed_steps(stream, self._pace)
+        # A stop string is to end the generation at once: the worker does not look for it.
+        return whole_steps(stream, 1 if stops.strings else WHOLE_TOKENS)
 
     def _read_and_render(self, request: dict[str, Any]) -> tuple[ChatRequest, Prompt, Constraint | None, StopStrings]:
         """The request as SGLang reads it, its prompt, the constraint of its tools, and its stop strings."""

@@ -18,6 +18,7 @@ from sglang_parity.errors import OptionsError
 from sglang_parity.nodelay import send_at_once
 from sglang_parity.parse import Vocabulary, select_output_format
 from sglang_parity.render import load_model
+from sglang_parity.steps import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -61,11 +62,12 @@ def provider(config: Any, options: dict[str, Any]) -> Callable[..., Awaitable[Py
     """
     settings = _parse(options)
     render_pool = ThreadPoolExecutor(settings.render_workers, thread_name_prefix="render")
+    pace = Pace()
 
     async def chat_engine_factory(_instance_id: Any, card: Any, routed_engine: Any) -> PythonAsyncEngine:
         model = await asyncio.to_thread(load_served_model, card, settings)
         send_at_once(config.http_port)
-        engine = ChatEngine(model, routed_engine, render_pool)
+        engine = ChatEngine(model, routed_engine, render_pool, pace)
         return PythonAsyncEngine(engine.generate, asyncio.get_running_loop())
 
     return chat_engine_factory
