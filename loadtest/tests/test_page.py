@@ -26,6 +26,7 @@ PAPER = 720  # A4 less its margins
 HELD = {"limit": "error rate", "allowed": "at most 1 %", "measured": "0.24 %", "ok": True}
 BROKEN = {"limit": "TTFT p95", "allowed": "at most 200 ms", "measured": "512 ms", "ok": False}
 UNCHECKED = {"limit": "last run", "allowed": "at least 0.9", "measured": "no run was accepted", "ok": None}
+LONG = {"limit": "x" * 300, "allowed": "y" * 300, "measured": "z" * 300, "ok": True}
 BODY = '{"error": {"message": "<b>&amp;' + "x" * 300 + '"}}'
 FAILURES = [
     {"server": "frontend", "status": 500, "failure": "error event", "count": 7, "body": BODY},
@@ -34,7 +35,13 @@ FAILURES = [
 
 # Every shape that a run can have.
 RUNS: dict[str, dict[str, Any]] = {
-    "a ladder": {"servers": BOTH, "loads": LADDER, "budgets": [HELD, BROKEN, UNCHECKED], "failures": FAILURES},
+    "a ladder": {
+        "servers": BOTH,
+        "loads": LADDER,
+        "budgets": [HELD, BROKEN, UNCHECKED, LONG],
+        "failures": FAILURES,
+        "model": "m" * 300,
+    },
     "one load": {"servers": BOTH, "loads": (32,)},
     "one server": {"servers": ("reference",), "loads": (2, 4)},
     "requests per second": {"servers": BOTH, "loads": (0.5, 2.5), "loop": "poisson"},
@@ -127,6 +134,21 @@ def test_every_plot_is_seen(shown: Page) -> None:
     assert (shown.evaluate(empty), shown.evaluate(misdrawn)) == (0, [])
 
 
+@pytest.mark.parametrize(
+    ("shape", "plots"),
+    [
+        ("a ladder", 3 + 3 * 5 + 2 * len(LADDER) + 2 + 2),
+        ("one load", 3 + 3 * 5 + 2 + 2 + 2),
+        ("servers elsewhere", 3 + 3 * 5 + 2),
+        ("nothing answered", 3 + 2 + 2),
+        ("no step", 0),
+    ],
+)
+def test_a_run_has_its_plots(tmp_path: Path, shape: str, plots: int) -> None:
+    """Throughput, the percentiles of five latencies, two distributions at each load; containers; the generator."""
+    assert run_of(tmp_path, shape).read_text(encoding="utf-8").count("<figure>") == plots
+
+
 @every_shape
 @pytest.mark.parametrize("width", [PHONE, DESK])
 def test_the_page_is_as_wide_as_the_screen(shown: Page, width: int) -> None:
@@ -153,8 +175,11 @@ def test_on_a_phone_a_measure_stands_beside_its_figures(shown: Page) -> None:
 
 
 @a_ladder
-def test_every_link_leads_to_a_file(shown: Page) -> None:
-    links = shown.eval_on_selector_all("a", "links => links.map(link => [link.textContent, link.href])")
+def test_every_link_leads_somewhere(shown: Page) -> None:
+    assert (
+        shown.eval_on_selector_all("nav a", "links => links.filter(link => !document.querySelector(link.hash))") == []
+    )
+    links = shown.eval_on_selector_all("td a", "links => links.map(link => [link.textContent, link.href])")
     files = {name: Path(unquote(urlsplit(href).path)) for name, href in links}
     assert list(files) == ["requests.jsonl", "requests.csv", "run.json"]
     assert [name for name, path in files.items() if not path.is_file()] == []
