@@ -13,8 +13,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from page import write
 from playwright.sync_api import Browser, Page, sync_playwright
-
-from .run_folder import write_run
+from run_folder import write_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-from . import stub_server
+import stub_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from prompts import Prompts
+
+pytest_plugins = ["stand_in"]
 
 ROOT = Path(__file__).parents[2]
 NOWHERE = "http://127.0.0.1:1"

@@ -8,6 +8,8 @@ from workload import Fit, Request, WorkloadError, kinds_of, names, request
 if TYPE_CHECKING:
     from prompts import Prompts
 
+pytest_plugins = ["stand_in"]
+
 SPECIAL = ("<｜search▁begin｜>", "<｜search▁end｜>")
 
 

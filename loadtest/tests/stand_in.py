@@ -1,3 +1,5 @@
+"""Fixtures: the stand-in checkpoint, and prompts made with it. Not a conftest: mypy knows one of that name already."""
+
 from __future__ import annotations
 
 import subprocess
