@@ -10,6 +10,8 @@ import hashlib
 import orjson
 from jsonschema import Draft202012Validator, SchemaError
 
+from sglang_parity.request.plain_schema import is_plain
+
 _STANDARD_TYPES = frozenset({"null", "boolean", "object", "array", "number", "string", "integer"})
 _ALIASES = {
     **dict.fromkeys(("str", "text", "varchar", "char", "enum", "uuid"), "string"),
@@ -63,10 +65,11 @@ def schema_error(parameters: object) -> str | None:
         digest = None
     if digest in _valid:
         return None
-    try:
-        Draft202012Validator.check_schema(parameters)  # type: ignore[arg-type]  # whether it is one is the question
-    except SchemaError as error:
-        return str(error)
+    if not is_plain(parameters):
+        try:
+            Draft202012Validator.check_schema(parameters)  # type: ignore[arg-type]  # whether it is one is the question
+        except SchemaError as error:
+            return str(error)
     if digest is not None:
         if len(_valid) >= _MAX_REMEMBERED:
             _valid.clear()
