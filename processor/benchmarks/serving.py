@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from conversations import conversation
 from direct import Direct
 from frontends import MODEL, Frontend
-from heartbeat import longest_delay
+from heartbeat import LINE_S, longest_delay
 from streams import ask, ask_all
 
 if TYPE_CHECKING:
@@ -114,32 +114,32 @@ def seconds_to_first_token(
     return asyncio.run(measure())
 
 
-def stall(frontend: Frontend, beats: Path, source: random.Random, *, prompt_tokens: int) -> tuple[float, float]:
-    """The longest delay of the event loop in seconds, with 32 streams alone and while long prompts are rendered."""
+def stalls(
+    frontend: Frontend, beats: Path, source: random.Random, *, prompt_tokens: int, count: int
+) -> tuple[list[float], list[float]]:
+    """The longest delay of the event loop beside 32 streams, in seconds: while nothing else comes, and during each of
+    some long prompts."""
 
-    async def measure() -> tuple[float, float]:
-        streams = [
-            asyncio.create_task(ask(frontend.port, request(str(index), stream=True, max_tokens=4000)))
-            for index in range(32)
-        ]
+    async def measure() -> tuple[list[float], list[float]]:
+        stream = request("Hi", stream=True, max_tokens=100_000)
+        streams = [asyncio.create_task(ask(frontend.port, stream)) for _ in range(32)]
         await asyncio.sleep(2)
-        began = time.monotonic()
-        await asyncio.sleep(3)
-        between = time.monotonic()
-        for _ in range(3):
+        alone, beside = [], []
+        for _ in range(count):
             body = {**conversation(source, prompt_tokens), "model": MODEL, "max_tokens": 1}
-            answer = await ask(frontend.port, body)
-            if answer.status != 200:
-                raise RuntimeError(f"{answer.status}: {answer.body[:500]!r}")
-        ended = time.monotonic()
-        still = sum(not stream.done() for stream in streams)
-        if still < 32:
-            raise RuntimeError(f"only {still} of 32 streams were still there")
-        for stream in streams:
-            stream.cancel()
+            began = time.monotonic()
+            await ask_all(frontend.port, [body])
+            between = time.monotonic()
+            await asyncio.sleep(between - began)
+            beside.append(longest_delay(beats, began, between))
+            alone.append(longest_delay(beats, between + LINE_S, time.monotonic()))
+        running = sum(not stream.done() for stream in streams)
+        for task in streams:
+            task.cancel()
         await asyncio.gather(*streams, return_exceptions=True)
-        await asyncio.sleep(0.1)
-        return longest_delay(beats, began, between), longest_delay(beats, between, ended)
+        if running < len(streams):
+            raise RuntimeError(f"only {running} of {len(streams)} streams were still there")
+        return alone, beside
 
     return asyncio.run(measure())
 

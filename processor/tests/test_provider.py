@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from sglang_parity.errors import OptionsError
-from sglang_parity.provider import Options, load_served_model, provider
+from sglang_parity.provider import Options, favour_the_event_loop, load_served_model, provider
 from test_engine import Card
 
 if TYPE_CHECKING:
@@ -45,3 +47,14 @@ def test_a_worker_that_does_not_know_its_context_length_publishes_none(checkpoin
     """Dynamo's mocker says 0: no request is too long for it."""
     published = {"tool_call_parser": "deepseekv4", "reasoning_parser": "deepseek-v4", "context_length": 0}
     assert load_served_model(Card(checkpoint_directory, published), Options()).context_length is None
+
+
+def test_what_is_loaded_is_not_walked_by_the_garbage_collector() -> None:
+    before = sys.getswitchinterval()
+    try:
+        favour_the_event_loop()
+        assert gc.get_freeze_count() > 0
+        assert sys.getswitchinterval() < before
+    finally:
+        gc.unfreeze()
+        sys.setswitchinterval(before)
