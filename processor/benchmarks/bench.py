@@ -73,9 +73,8 @@ def of_streams(checkpoint: Path, folder: Path, plotted: Points) -> Iterator[Row]
 
 def of_latency(checkpoint: Path, folder: Path, source: random.Random) -> Iterator[Row]:
     """What an idle frontend adds before the first token."""
-    os.environ["DYN_FILE_KV"] = str(folder / "discovery")
     with frontends(("ours",), checkpoint, folder) as (ours,):
-        through, straight = seconds_to_first_token(ours, source, prompt_tokens=1000, count=60)
+        through, straight = seconds_to_first_token(ours, folder, source, prompt_tokens=1000, count=60)
     added = [a - b for a, b in zip(through, straight, strict=True)][5:]
     through_ms, straight_ms = (f"{1e3 * statistics.median(each[5:]):.2f} ms" for each in (through, straight))
     p10, *_, p90 = (1e3 * each for each in statistics.quantiles(added, n=10))
@@ -89,7 +88,7 @@ def of_stall(checkpoint: Path, folder: Path, source: random.Random) -> Iterator[
     with frontends(("watched",), checkpoint, folder, speedup="1", HEARTBEAT=str(beats)) as (watched,):
         alone, beside = (
             [1e3 * seconds for seconds in delays]
-            for delays in stalls(watched, beats, source, prompt_tokens=200_000, count=9)
+            for delays in stalls(watched, beats, source, prompt_tokens=200_000, count=7)
         )
     name = "longest stall of the event loop, a prompt of 200k tokens rendered beside 32 streams"
     without = f"{statistics.median(alone):.2f} ms without it"

@@ -109,17 +109,21 @@ def wait_for(frontend: Frontend, folder: Path) -> None:
 
 
 def run(command: list[str], name: str, folder: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    whole = {
+    whole = environment_of(folder) | environment
+    with (folder / name).open("wb") as log:
+        return subprocess.Popen([sys.executable, *command], env=whole, stdout=log, stderr=subprocess.STDOUT)
+
+
+def environment_of(folder: Path) -> dict[str, str]:
+    """What lets processes find each other through one folder."""
+    return {
         **os.environ,
         "DYN_DISCOVERY_BACKEND": "file",
         "DYN_FILE_KV": str(folder / "discovery"),
         "DYN_REQUEST_PLANE": "tcp",
         "DYN_EVENT_PLANE": "zmq",
         "DYN_HTTP_PRE_COMMIT_ERROR_PEEK_MS": "120000",
-        **environment,
     }
-    with (folder / name).open("wb") as log:
-        return subprocess.Popen([sys.executable, *command], env=whole, stdout=log, stderr=subprocess.STDOUT)
 
 
 def stop(process: subprocess.Popen[Any]) -> None:

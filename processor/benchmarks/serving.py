@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from conversations import conversation
-from direct import Direct
+from direct import worker
 from frontends import MODEL, Frontend
 from heartbeat import LINE_S, longest_delay
 from streams import ask, ask_all
@@ -95,23 +95,17 @@ def median_tokens_per_chunk(frontend: Frontend, *, streams: int) -> float:
 
 
 def seconds_to_first_token(
-    frontend: Frontend, source: random.Random, *, prompt_tokens: int, count: int
+    frontend: Frontend, folder: Path, source: random.Random, *, prompt_tokens: int, count: int
 ) -> tuple[list[float], list[float]]:
-    """Through the frontend and straight to the worker, one request at a time, by turns."""
-
-    async def measure() -> tuple[list[float], list[float]]:
-        direct = Direct()
-        await direct.connect()
-        through, straight = [], []
+    """Through the frontend and straight to the worker, whose discovery is in ``folder``; one at a time, by turns."""
+    through, straight = [], []
+    with worker(folder) as ask_worker:
         for _ in range(count):
             body = {**conversation(source, prompt_tokens), "model": MODEL, "max_tokens": 2, "ignore_eos": True}
-            through.append((await ask(frontend.port, {**body, "stream": True})).seconds_to_first_token)
-            ids = source.choices(range(1000, 100_000), k=prompt_tokens)
-            straight.append(await direct.seconds_to_first_token(ids))
-        direct.close()
-        return through, straight
-
-    return asyncio.run(measure())
+            answer = asyncio.run(ask(frontend.port, {**body, "stream": True}))
+            through.append(answer.seconds_to_first_token)
+            straight.append(ask_worker(prompt_tokens))
+    return through, straight
 
 
 def stalls(
@@ -120,13 +114,14 @@ def stalls(
     """The longest delay of the event loop beside 32 streams, in seconds: while nothing else comes, and during each of
     some long prompts."""
 
+    bodies = [{**conversation(source, prompt_tokens), "model": MODEL, "max_tokens": 1} for _ in range(count)]
+
     async def measure() -> tuple[list[float], list[float]]:
         stream = request("Hi", stream=True, max_tokens=100_000)
         streams = [asyncio.create_task(ask(frontend.port, stream)) for _ in range(32)]
         await asyncio.sleep(2)
         alone, beside = [], []
-        for _ in range(count):
-            body = {**conversation(source, prompt_tokens), "model": MODEL, "max_tokens": 1}
+        for body in bodies:
             began = time.monotonic()
             await ask_all(frontend.port, [body])
             between = time.monotonic()
