@@ -58,14 +58,12 @@ def of_streams(checkpoint: Path, folder: Path, plotted: Points) -> Iterator[Row]
             for name, cost in costs.items():
                 plotted[name].append((streams, statistics.median(cost.microseconds)))
         our, low, stock, rust = (costs[each.name] for each in (ours, floor, sglang, dynamo))
-        merged = f"{statistics.median(stock.tokens_per_chunk):.1f} tokens a chunk"
+        merged = f"{statistics.median(stock.tokens_per_chunk):.0f} tokens a chunk"
         yield at_most("CPU per token, 64 streams, to the floor", our.microseconds, low.microseconds, 1.2)
-        yield at_most(
-            f"CPU per token, 64 streams, to stock sglang ({merged})", our.microseconds, stock.microseconds, 0.8
-        )
-        yield at_most("the floor, to stock dynamo", low.microseconds, rust.microseconds, 1.0)
+        yield at_most(f"the same, to stock sglang ({merged})", our.microseconds, stock.microseconds, 0.8)
+        yield at_most("the floor itself, to stock dynamo", low.microseconds, rust.microseconds, 1.0)
         size = median_tokens_per_chunk(ours, streams=64)
-        yield below("median tokens of a chunk, 64 streams", size, 4.01, "", spread=spread_of(our.tokens_per_chunk))
+        yield below("median chunk, 64 streams", size, 4, "tokens", spread=spread_of(our.tokens_per_chunk))
         unary = cost_per_token((ours, floor), streams=64, rounds=4, stream=False)
         our, low = unary[ours.name], unary[floor.name]
         yield at_most("CPU per token, 64 unary, to the floor", our.microseconds, low.microseconds, 1.1)
@@ -76,10 +74,12 @@ def of_latency(checkpoint: Path, folder: Path, source: random.Random) -> Iterato
     with frontends(("ours",), checkpoint, folder) as (ours,):
         through, straight = seconds_to_first_token(ours, folder, source, prompt_tokens=1000, count=60)
     added = [a - b for a, b in zip(through, straight, strict=True)][5:]
-    through_ms, straight_ms = (f"{1e3 * statistics.median(each[5:]):.2f} ms" for each in (through, straight))
+    straight_ms = f"{1e3 * statistics.median(straight[5:]):.2f} ms straight to the worker"
     p10, *_, p90 = (1e3 * each for each in statistics.quantiles(added, n=10))
-    name = f"added time to first token, idle, 1k tokens ({through_ms} through, straight to the worker {straight_ms})"
-    yield below(name, 1e3 * statistics.median(added), 3, "ms", spread=f"{p10:.2f} to {p90:.2f} (p10 to p90)")
+    name = "added time to first token, idle, 1k tokens"
+    yield below(
+        name, 1e3 * statistics.median(added), 3, "ms", theirs=straight_ms, spread=f"{p10:.2f} to {p90:.2f} (p10 to p90)"
+    )
 
 
 def of_stall(checkpoint: Path, folder: Path, source: random.Random) -> Iterator[Row]:
@@ -90,7 +90,7 @@ def of_stall(checkpoint: Path, folder: Path, source: random.Random) -> Iterator[
             [1e3 * seconds for seconds in delays]
             for delays in stalls(watched, beats, source, prompt_tokens=200_000, count=7)
         )
-    name = "longest stall of the event loop, a prompt of 200k tokens rendered beside 32 streams"
+    name = "stall of the event loop, 200k tokens beside 32 streams"
     without = f"{statistics.median(alone):.2f} ms without it"
     yield below(name, statistics.median(beside), 10, "ms", theirs=without, spread=spread_of(beside))
 
@@ -99,8 +99,8 @@ def of_memory(checkpoint: Path, folder: Path, seed: int, requests: int) -> Itera
     """What the frontend keeps."""
     with frontends(("ours",), checkpoint, folder) as (ours,):
         early, late = memory(ours, seed, requests=requests, conversations=10_000)
-    name = f"growth of resident memory after {requests:,} requests over 10,000 conversations, since 1,000"
-    yield below(name, late - early, 64 + 16, "MiB", theirs=f"{early:.0f} MiB then")
+    name = f"growth of memory, {requests:,} requests over 10,000 conversations"
+    yield below(name, late - early, 64 + 16, "MiB", theirs=f"{early:.0f} MiB after 1,000")
 
 
 def main() -> int:
@@ -151,12 +151,14 @@ def main() -> int:
 
 
 def write_plots(folder: Path, prefill: Points, streams: Points) -> None:
-    names = {"ours": "processor", "floor": "reads and drops", "sglang": "stock sglang", "dynamo": "stock dynamo"}
+    names = {"ours": "processor", "floor": "reads and drops", "sglang": "stock sglang*", "dynamo": "stock dynamo"}
     title = "Read, render and tokenize an unseen conversation [ms]"
     (folder / "prefill.svg").write_text(svg(title, "tokens of the prompt", prefill), encoding="utf-8")
     named = {names[name]: points for name, points in streams.items()}
     title = "Frontend CPU per streamed token [µs]"
-    (folder / "streams.svg").write_text(svg(title, "streams at once", named), encoding="utf-8")
+    (folder / "streams.svg").write_text(
+        svg(title, "streams at once (* one chunk for 20 tokens)", named), encoding="utf-8"
+    )
 
 
 def cpu_model() -> str:

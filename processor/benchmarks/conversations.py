@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CHARACTERS_PER_TOKEN = 2.8  # of what is written here, about
+_HALF_A_TURN = 1200  # of its characters, about
 _SYLLABLES = (
     "ka",
     "ren",
@@ -43,7 +44,7 @@ def conversation(source: random.Random, tokens: int) -> dict[str, Any]:
         "max_tokens": 64,
     }
     size = len(json.dumps(body, ensure_ascii=False))
-    while size < tokens * CHARACTERS_PER_TOKEN:
+    while size + _HALF_A_TURN < tokens * CHARACTERS_PER_TOKEN:
         turn = _agents_turn(source, body["tools"])
         body["messages"] += turn
         size += len(json.dumps(turn, ensure_ascii=False))

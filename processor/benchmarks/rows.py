@@ -49,8 +49,8 @@ def at_most(measure: str, ours: Sequence[float], theirs: Sequence[float], reach:
 
 
 def below(measure: str, value: float, limit: float, unit: str, *, theirs: str = "", spread: str = "") -> Row:
-    """One figure that is to stay below a limit."""
-    return Row(measure, f"{value:.2f} {unit}", theirs, "", f"under {limit:g} {unit}", value < limit, spread)
+    """One figure that is to stay below a limit, or at it."""
+    return Row(measure, f"{value:.2f} {unit}", theirs, "", f"at most {limit:g} {unit}", value <= limit, spread)
 
 
 def spread_of(values: Sequence[float]) -> str:

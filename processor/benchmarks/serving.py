@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TOKENS = 256  # of each answer
+RENDERED_S = 1.0  # a long prompt is with the worker by then
 ROUND_TOKENS = 16_384  # of all answers of a round: few streams take turns more often
 
 
@@ -122,12 +123,12 @@ def stalls(
         await asyncio.sleep(2)
         alone, beside = [], []
         for body in bodies:
+            before = time.monotonic()
+            await asyncio.sleep(RENDERED_S)
             began = time.monotonic()
             await ask_all(frontend.port, [body])
-            between = time.monotonic()
-            await asyncio.sleep(between - began)
-            beside.append(longest_delay(beats, began, between))
-            alone.append(longest_delay(beats, between + LINE_S, time.monotonic()))
+            alone.append(longest_delay(beats, before, began - LINE_S))
+            beside.append(longest_delay(beats, began, began + RENDERED_S))
         running = sum(not stream.done() for stream in streams)
         for task in streams:
             task.cancel()
