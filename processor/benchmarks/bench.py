@@ -54,7 +54,7 @@ def of_streams(checkpoint: Path, folder: Path, plotted: Points) -> Iterator[Row]
     """CPU of the frontend process per token, for each chat processor."""
     with frontends(("ours", "floor", "sglang", "dynamo"), checkpoint, folder) as (ours, floor, sglang, dynamo):
         for streams in (8, 32, 64):
-            costs = cost_per_token((ours, floor, sglang, dynamo), streams=streams, rounds=5 if streams == 64 else 2)
+            costs = cost_per_token((ours, floor, sglang, dynamo), streams=streams, rounds=7 if streams == 64 else 3)
             for name, cost in costs.items():
                 plotted[name].append((streams, statistics.median(cost.microseconds)))
         our, low, stock, rust = (costs[each.name] for each in (ours, floor, sglang, dynamo))
@@ -64,7 +64,7 @@ def of_streams(checkpoint: Path, folder: Path, plotted: Points) -> Iterator[Row]
         yield at_most("the floor itself, to stock dynamo", low.microseconds, rust.microseconds, 1.0)
         size = median_tokens_per_chunk(ours, streams=64)
         yield below("median chunk, 64 streams", size, 4, "tokens", spread=spread_of(our.tokens_per_chunk))
-        unary = cost_per_token((ours, floor), streams=64, rounds=4, stream=False)
+        unary = cost_per_token((ours, floor), streams=64, rounds=9, stream=False)
         our, low = unary[ours.name], unary[floor.name]
         yield at_most("CPU per token, 64 unary, to the floor", our.microseconds, low.microseconds, 1.1)
 
