@@ -54,15 +54,16 @@ class ChatUser(FastHttpUser):
     def take_turn(self) -> None:
         turn = self.turns.next(self._last_step)
         self._last_step = turn.step.number
-        if turn.step.loop == "closed":
-            if self._place < turn.users:
+        with turn.taking_part():
+            if turn.step.loop != "closed":
+                if self._place == 0:
+                    self._as_they_are_due(turn)
+            elif self._place < turn.users:
                 self._one_after_another(turn)
-        elif self._place == 0:
-            self._as_they_are_due(turn)
 
     def _one_after_another(self, turn: Turn) -> None:
         while (now := time.perf_counter()) < turn.ends:
-            if self._ask(turn, turn.next_request(), now).failure:
+            if self._ask(turn, turn.next_number(), now).failure:
                 gevent.sleep(_PAUSE_AFTER_FAILURE_S)
 
     def _as_they_are_due(self, turn: Turn) -> None:
@@ -74,24 +75,31 @@ class ChatUser(FastHttpUser):
             due = turn.began + after
             gevent.sleep(max(0.0, due - time.perf_counter()))
             turn.late.append(time.perf_counter() - due)
-            asked.spawn(self._ask, turn, turn.request(turn.step.first_request + index), due)
+            asked.spawn(self._ask, turn, turn.step.first_request + index, due)
         asked.join()
 
-    def _ask(self, turn: Turn, request: Request, sent: float) -> Record:
-        at = sent - turn.began
-        record = Record(turn.step.server, turn.step.number, request.kind, request.streamed, at, at < turn.step.warm_up)
-        with turn.in_flight():
-            try:
-                answer = self._answer(turn, request, sent)
-                record.status = 200
-                _check_usage(answer, request)
-            except RequestError as failure:
-                record.status, record.failure, record.body = failure.status, failure.cause, failure.body
-            else:
-                record.ttft, record.ttst, record.tpot, record.e2e = answer.ttft, answer.ttst, answer.tpot, answer.e2e
-                record.itl = answer.itl
-                record.prompt_tokens, record.output_tokens = answer.prompt_tokens, answer.output_tokens
-            turn.records.append(record)
+    def _ask(self, turn: Turn, number: int, sent: float) -> Record:
+        request = turn.request(number)
+        record = Record(
+            server=turn.step.server,
+            step=turn.step.number,
+            number=number,
+            kind=request.kind,
+            streamed=request.streamed,
+            sent=sent - turn.began,
+            warm_up=sent < turn.began + turn.step.warm_up,
+        )
+        try:
+            answer = self._answer(turn, request, sent)
+            record.status = 200
+            _check_usage(answer, request)
+        except RequestError as failure:
+            record.status, record.failure, record.body = failure.status, failure.cause, failure.body
+        else:
+            record.ttft, record.ttst, record.tpot, record.e2e = answer.ttft, answer.ttst, answer.tpot, answer.e2e
+            record.itl = answer.itl
+            record.prompt_tokens, record.output_tokens = answer.prompt_tokens, answer.output_tokens
+        turn.records.append(record)
         if not record.warm_up:
             self._report(record)
         return record

@@ -11,6 +11,7 @@ class Record:
 
     Attributes:
         step: the number of the step that it belongs to.
+        number: of the request; the same number is the same request to both servers.
         kind: of the workload.
         sent: since the start of the test. In an open loop the scheduled arrival, whether or not it could be kept.
         warm_up: it was sent in the warm-up of its step, and counts nowhere.
@@ -22,6 +23,7 @@ class Record:
 
     server: str
     step: int
+    number: int
     kind: str
     streamed: bool
     sent: float

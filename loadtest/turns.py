@@ -45,7 +45,7 @@ class Turn:
     records: list[Record] = field(default_factory=list)
     late: list[float] = field(default_factory=list)
     _asked: Iterator[int] = field(default_factory=itertools.count)
-    _in_flight: int = 0
+    _busy: int = 0
 
     @classmethod
     def told(cls, message: dict[str, Any]) -> Turn:
@@ -71,24 +71,26 @@ class Turn:
         whole, rest = divmod(int(self.step.load), self.processes)
         return whole + (self.process < rest)
 
-    def next_request(self) -> Request:
-        return self.request(self.step.first_request + self.process + next(self._asked) * self.processes)
+    def next_number(self) -> int:
+        """The number of the next request of a closed loop; no other process has it."""
+        return self.step.first_request + self.process + next(self._asked) * self.processes
 
     def request(self, number: int) -> Request:
         return request(number, self.order, self.fits, self.seed)
 
     @contextmanager
-    def in_flight(self) -> Iterator[None]:
-        self._in_flight += 1
+    def taking_part(self) -> Iterator[None]:
+        """A user sends requests in it and waits for their answers."""
+        self._busy += 1
         try:
             yield
         finally:
-            self._in_flight -= 1
+            self._busy -= 1
 
     def wait_for_the_end(self) -> None:
         """Until all is sent, and all that is in flight is answered or has timed out."""
         gevent.sleep(max(0.0, self.ends - time.perf_counter()))
-        while self._in_flight:
+        while self._busy:
             gevent.sleep(_LOOK_AGAIN_S)
 
 

@@ -170,3 +170,42 @@ def test_a_server_that_is_down_fails_and_is_not_flooded(stub_url: str, checkpoin
     assert {each["failure"] for each in failures} == {"connection broken: ConnectionRefusedError"}
     assert len(failures) <= 2 * 2 * 3, "two users, two turns of two seconds, a second between"
     assert down.status == 1, down.printed
+
+
+def test_an_open_loop_counts_from_when_a_request_is_due(stub_url: str, checkpoint: Path, tmp_path: Path) -> None:
+    asked = ("--server", "frontend", "--rate", "8,16", "--arrivals", "constant", "-t", "4s", "--workload", "short-chat")
+    finished = locust(tmp_path, checkpoint, f"{stub_url}/right", NOWHERE, *asked)
+    run = finished.run
+    assert [(step["load"], step["unit"], step["requests"]) for step in run["steps"]] == [
+        (8.0, "requests/s", 12),
+        (16.0, "requests/s", 24),
+    ], "after a warm-up of half a second"
+    for step in run["steps"]:
+        sent = sorted(each["sent"] - step["began"] for each in finished.records if each["step"] == step["step"])
+        assert sent == pytest.approx([index / step["load"] for index in range(int(2 * step["load"]))])
+    assert finished.status == 0, finished.printed
+
+
+def test_two_workers_make_one_run(stub_url: str, checkpoint: Path, tmp_path: Path) -> None:
+    url = f"{stub_url}/right"
+    asked = ("--processes", "2", "-u", "5", "-t", "8s", "--workload", "short-chat")
+    finished = locust(tmp_path, checkpoint, url, url, *asked)
+    run, records = finished.run, finished.records
+    assert run["invalid_because"] == [], finished.printed
+    assert [(step["server"], step["load"]) for step in run["steps"]] == [("frontend", 5.0), ("reference", 5.0)] * 2
+    for step in run["steps"]:
+        numbers = [each["number"] for each in records if each["step"] == step["step"]]
+        assert len(set(numbers)) == len(numbers), "no request is asked twice"
+        assert {number % 2 for number in numbers} == {0, 1}, "both workers asked"
+        assert users_at_once(records, step["step"]) == 5
+    seconds = sum(step["ended"] - step["began"] for step in run["steps"])
+    assert len(run["generator"]) >= 2 * seconds, "both workers watched themselves"
+    assert finished.status == 0, finished.printed
+
+
+def users_at_once(records: list[dict[str, Any]], step: int) -> int:
+    """The greatest number of requests in flight at any time of a step."""
+    spans: list[tuple[float, float]] = [
+        (each["sent"], each["sent"] + each["e2e"]) for each in records if each["step"] == step
+    ]
+    return max(sum(begin <= at < end for begin, end in spans) for at, _ in spans)
