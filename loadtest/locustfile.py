@@ -28,6 +28,7 @@ from locust.runners import MasterRunner, WorkerRunner
 from outcome import exit_status, outcome
 from plan import SERVERS
 from prompts import Prompts
+from tab import Tab
 from turns import Turn, Turns
 from workload import names
 
@@ -94,6 +95,7 @@ def _conduct(environment: Environment) -> None:
         subprocess.run([sys.executable, ROOT / "fixtures" / "checkpoint" / "build.py", _STAND_IN], check=True)
     limits = Limits.read(Path(environment.parsed_options.budgets))
     prompts = Prompts.load(Path(given or _STAND_IN))
+    tab = Tab(environment.web_ui, folder) if environment.web_ui else None
 
     def finish(run: Run) -> None:
         content = outcome(run, limits, ACCEPTED)
@@ -102,7 +104,8 @@ def _conduct(environment: Environment) -> None:
         environment.process_exit_code = exit_status(content)
         text = "\n".join(console.lines(content, folder))
         # Without a web page, the table comes last, after Locust's own.
-        if environment.web_ui:
+        if tab:
+            tab.show(content)
             _console.info(text)
         else:
             environment.events.quit.add_listener(lambda **_: _console.info(text))

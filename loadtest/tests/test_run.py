@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import json
 import os
+import socket
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
 import stub_server
 
@@ -201,6 +204,44 @@ def test_two_workers_make_one_run(stub_url: str, checkpoint: Path, tmp_path: Pat
     seconds = sum(step["ended"] - step["began"] for step in run["steps"])
     assert len(run["generator"]) >= 2 * seconds, "both workers watched themselves"
     assert finished.status == 0, finished.printed
+
+
+def test_the_web_page_shows_the_run_and_its_report(stub_url: str, checkpoint: Path, tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    asked = ["-u", "2", "-t", "20s", "--workload", "short-chat", "--web-host", "127.0.0.1", "--web-port", str(port)]
+    command = [sys.executable, "-m", "locust", "-f", "loadtest/", *asked]
+    servers = {"FRONTEND_URL": f"{stub_url}/right", "REFERENCE_URL": f"{stub_url}/right"}
+    options = ["--autostart", "--autoquit", "60", "--checkpoint", str(checkpoint), "--results", str(tmp_path)]
+    with (tmp_path.parent / "web.log").open("wb") as log:
+        process = subprocess.Popen(command + options, cwd=ROOT, env=os.environ | servers, stdout=log, stderr=log)
+    try:
+        page = httpx.Client(base_url=f"http://127.0.0.1:{port}", follow_redirects=True)
+        rows = wait_for_rows(page)
+        assert [row["name"] for row in rows] == [
+            f"{number}. {server}, 2 users" for number, server in enumerate(("frontend", "reference") * 2, 1)
+        ]
+        assert all(row["requests"] > 0 for row in rows)
+        assert "Frontend and reference" in page.get("/").text
+        assert page.get("/report").text == (tmp_path / "report.html").read_text()
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def wait_for_rows(page: httpx.Client) -> list[dict[str, Any]]:
+    """The rows of the tab, once the run has ended."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            rows: list[dict[str, Any]] = page.get("/stats/requests").json()["extended_stats"][0]["data"]
+        except httpx.ConnectError:
+            rows = []
+        if rows:
+            return rows
+        time.sleep(0.5)
+    raise AssertionError("the tab has stayed empty for a minute")
 
 
 def users_at_once(records: list[dict[str, Any]], step: int) -> int:
