@@ -38,8 +38,9 @@ CLIENTS = 8
 SAMPLED = 20  # of so many requests the reference is asked for one
 SAID_EVERY = 15.0  # seconds
 SETTLED = 5.0  # seconds after the last request
-# What the frontend may hold while 50 MB bodies come in from every client, and what it may keep, in MiB.
-HIGHEST, KEPT = 3000, 300
+# What the frontend may hold while 50 MB bodies come in from every client, and what it may keep, in MiB: the tokenizer's
+# cache, and with each thread that tokenizes the working memory of the worst text that it has met (see ``tokenize``).
+HIGHEST, KEPT = 3000, 600
 
 
 def main() -> None:
