@@ -27,6 +27,8 @@ SHOWN = 15  # lines of a failed step
 
 
 def main() -> None:
+    # Started in the background of a script, this and all that it starts would be deaf to the signal that ends a step.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     began = time.monotonic()
     commit = str(current_commit())
     ended: dict[str, Ended] = {}
