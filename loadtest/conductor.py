@@ -100,14 +100,13 @@ class Conductor:
             self._greenlet = gevent.spawn(self._conduct)
 
     def _stop(self, **_: Any) -> None:
-        if self._greenlet is None or self._run is None:
-            return
-        if len(self._run.done) < len(self._run.steps):
-            self._run.invalid.append("it was stopped before its end")
         run, greenlet = self._run, self._greenlet
         self._run = self._greenlet = None
-        self._finish(run)
-        if greenlet is not gevent.getcurrent():
+        if run is not None:
+            if len(run.done) < len(run.steps):
+                run.invalid.append("it was stopped before its end")
+            self._finish(run)
+        if greenlet is not None and greenlet is not gevent.getcurrent():
             greenlet.kill(block=False)
 
     def _conduct(self) -> None:

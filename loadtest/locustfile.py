@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import console
+import gevent
 import page
 import written
 from budgets import Limits
@@ -75,6 +76,7 @@ def _take_part(environment: Environment, **_: Any) -> None:
         _send(environment)
     if not isinstance(environment.runner, WorkerRunner):
         _conduct(environment)
+    gevent.sleep(0)  # the loop's clock has stood still meanwhile, and Locust's timers would end a run too early
 
 
 def _send(environment: Environment) -> None:

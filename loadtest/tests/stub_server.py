@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 REASONING_AFTER_S, CONTENT_AFTER_S = 0.05, 0.4
-STALL_S = 2.0
+STALL_S = 4.0
 
 
 def _data(payload: object) -> bytes:
