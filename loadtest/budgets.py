@@ -7,12 +7,12 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from workload import STAND_IN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-_STAND_IN = "stand-in"
 _SAME = ("model", "workload", "loop")  # in these an accepted run must be like this one, and in its loads
 
 
@@ -102,7 +102,7 @@ def _error_rate(run: dict[str, Any]) -> float:
 
 
 def _lowest_ttft(run: dict[str, Any]) -> float:
-    if run["model"] != _STAND_IN:
+    if run["model"] != STAND_IN:
         raise NotMeasured("not the stand-in")
     steps = [step for step in run["steps"] if step["server"] == "frontend" and step["ttft_p95"] is not None]
     if not steps:

@@ -18,6 +18,7 @@ from locust.runners import MasterRunner
 from plan import SERVERS, Loop, Step, plan
 from record import Record
 from summary import Done
+from workload import STAND_IN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from prompts import Prompts
 
 DEFAULT_SECONDS = 60.0
-STAND_IN = "stand-in"  # the only model that says what a script tells it
 
 _log = logging.getLogger(__name__)
 _ANSWER_S = 10.0  # until a worker that has gone silent is given up, beyond the timeout of a request

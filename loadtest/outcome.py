@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import platform
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil  # type: ignore[import-untyped]
@@ -14,8 +12,11 @@ from generator import own_limits
 from summary import failures, figures, mark_knees
 
 from report.commit import current_commit
+from report.machine import cpu_model
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from conductor import Run
 
 FINE, BROKEN, INVALID = 0, 1, 3
@@ -58,10 +59,8 @@ def exit_status(run: dict[str, Any]) -> int:
 
 def _machine() -> dict[str, Any]:
     """The CPU's name, its cores and the memory of the machine that sends the requests."""
-    cpuinfo = Path("/proc/cpuinfo")
-    names = [line.split(":", 1)[1] for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
     return {
-        "cpu": names[0].strip() if names else platform.processor(),
+        "cpu": cpu_model(),
         "cores": psutil.cpu_count(),
         "memory_gib": round(psutil.virtual_memory().total / (1 << 30), 1),
     }

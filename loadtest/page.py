@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from figures import figure
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from plots import (
     container_charts,
     distribution_charts,
@@ -19,6 +18,8 @@ from plots import (
 )
 from recorded import read_run
 from summary import KNEE_GROWTH, KNEE_TTFT
+
+from report.templates import templates_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,13 +84,7 @@ def write(folder: Path, previous: Path | None = None) -> Path:
     run = read_run(folder / "run.json")
     before, why_not = _read_previous(run, previous)
     drawn = runs_to_draw(run, before)
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates_in(Path(__file__).parent)
     environment.filters |= {"figure": figure, "utc": _utc}
     text = environment.get_template("page.html.j2").render(
         run=run.facts,

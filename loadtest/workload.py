@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "workloads"
 
+STAND_IN = "stand-in"  # the only model that says what a script tells it
 # What stands between these two, the stand-in checkpoint says word for word. Another checkpoint is not asked with them.
 _SCRIPT_BEGIN, _SCRIPT_END = "<｜search▁begin｜>", "<｜search▁end｜>"
 _CONVERSATIONS = 4  # of one kind at a time: the next turn of one comes so many requests later

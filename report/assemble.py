@@ -9,8 +9,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from .changes import changes
 from .commit import current_commit
 from .evidence import Report, State, Verdict
@@ -19,6 +17,7 @@ from .parts import read_parts
 from .parts.recorded import FIXTURE_LIST, fixture_list
 from .parts.tested import scope_of
 from .steps import ROOT
+from .templates import templates_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,13 +63,7 @@ def write(report: Report, results: Path) -> None:
 
 
 def page_of(report: Report) -> str:
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates_in(Path(__file__).parent)
     return environment.get_template("report.html.j2").render(report=report, State=State)
 
 

@@ -10,9 +10,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from faults.traffic import Outcome
+from report.templates import templates_in
 
 from .growth import WARM_UP, Series, trend
 from .plot import plot_of
@@ -91,13 +90,7 @@ def write(soak: Soak, results: Path) -> None:
     results.mkdir(parents=True, exist_ok=True)
     content = json.dumps(asdict(soak), indent=1, ensure_ascii=False)
     (results / "results.json").write_text(content + "\n", encoding="utf-8")
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates_in(Path(__file__).parent)
     plots = [
         plot_of(what, list(series), warm_up=WARM_UP * soak.minutes)
         for what, series in groupby(sorted(soak.series, key=_measure), key=_measure)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,11 +11,14 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from page import write
-from playwright.sync_api import Browser, Page, sync_playwright
 from run_folder import write_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Page
+
+pytest_plugins = ["report.tests.browser"]
 
 BOTH = ("frontend", "reference")
 LADDER = (1, 2, 4, 8, 16, 32)
@@ -82,15 +84,6 @@ def text_of(page: Path) -> str:
     """The words of a page, without its style."""
     html = page.read_text(encoding="utf-8").partition("<body>")[2]
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("not run: there is no Chromium, `stack/install.sh browser` installs it")
-    with sync_playwright() as playwright, playwright.chromium.launch(executable_path=chromium) as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

@@ -29,6 +29,7 @@ from rows import Row, at_most, below, faster, spread_of, table
 from serving import cost_per_token, median_tokens_per_chunk, memory, seconds_to_first_token, stalls
 
 from e2e.probe_worker import checkpoint_with_real_architecture
+from report.machine import cpu_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,11 +160,6 @@ def write_plots(folder: Path, prefill: Points, streams: Points) -> None:
     (folder / "streams.svg").write_text(
         svg(title, "streams at once (* one chunk for 20 tokens)", named), encoding="utf-8"
     )
-
-
-def cpu_model() -> str:
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    return next((line.partition(": ")[2] for line in lines if line.startswith("model name")), "unknown CPU")
 
 
 if __name__ == "__main__":

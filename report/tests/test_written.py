@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
 
 from report.assemble import NoReportError, assemble, terminal_lines, write
 from report.evidence import Report, State
@@ -20,6 +19,10 @@ from .folder import COMMIT, live_check, live_results, whole_folder, write_json
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+pytest_plugins = ["report.tests.browser"]
 
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
 LONG, BELL = "x" * 300, "a bell: \x07, <b>&amp;"
@@ -45,15 +48,6 @@ def report(results: Path) -> Report:
     report = Report("now", str(COMMIT), scope_of(results), tuple(read_parts(results, COMMIT)))
     write(report, results)
     return report
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("not run: there is no Chromium, `stack/install.sh browser` installs it")
-    with sync_playwright() as playwright, playwright.chromium.launch(executable_path=chromium) as browser:
-        yield browser
 
 
 @pytest.fixture

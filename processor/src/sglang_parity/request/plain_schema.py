@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_TYPES = frozenset({"null", "boolean", "object", "array", "number", "string", "integer"})
+# Of JSON Schema.
+TYPES = frozenset({"null", "boolean", "object", "array", "number", "string", "integer"})
 
 # Deeper ones are left to the whole check, which gives up on some.
 _MAX_DEPTH = 16
@@ -50,7 +51,7 @@ def _count(value: object, _depth: int) -> bool:
 
 
 def _type(value: object, _depth: int) -> bool:
-    return type(value) is str and value in _TYPES
+    return type(value) is str and value in TYPES
 
 
 def _names(value: object, _depth: int) -> bool:

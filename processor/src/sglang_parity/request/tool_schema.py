@@ -10,9 +10,8 @@ import hashlib
 import orjson
 from jsonschema import Draft202012Validator, SchemaError
 
-from sglang_parity.request.plain_schema import is_plain
+from sglang_parity.request.plain_schema import TYPES, is_plain
 
-_STANDARD_TYPES = frozenset({"null", "boolean", "object", "array", "number", "string", "integer"})
 _ALIASES = {
     **dict.fromkeys(("str", "text", "varchar", "char", "enum", "uuid"), "string"),
     **dict.fromkeys(("date", "datetime", "time", "timestamp"), "string"),
@@ -109,10 +108,10 @@ def normalize_types(schema: object) -> None:
 
 
 def _standard_type(name: str) -> str:
-    if name in _STANDARD_TYPES:
+    if name in TYPES:
         return name
     base = name.split("(", 1)[0].strip().lower()
-    if base in _STANDARD_TYPES:
+    if base in TYPES:
         return base
     if base in _ALIASES:
         return _ALIASES[base]
