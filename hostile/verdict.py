@@ -65,6 +65,8 @@ def verdict(request: HostileRequest, frontend: Answered, reference: Answered | N
     if frontend.outcome in BAD and (reference is None or not as_bad(frontend, reference)):
         theirs = f"{reference.outcome} {reference.status}" if reference else "not asked"
         objection = f"{frontend.outcome} {frontend.status}, and the reference {theirs}"
+    elif frontend.status == 404 and not frontend.said:
+        objection = "no worker is there any more: the request was not tried"
     elif frontend.internals:
         objection = f"insides shown: {', '.join(frontend.internals)}"
     gap = next((gap.name for gap in GAPS if objection and gap.explains(frontend)), "")

@@ -63,6 +63,8 @@ JUDGED = (
     Judged("answered", ANSWERED, None, ""),
     Judged("answered, and refused by the reference", ANSWERED, REFUSED, ""),
     Judged("refused", REFUSED, None, ""),
+    Judged("no worker", replace(REFUSED, status=404), None, "no worker is there any more: the request was not tried"),
+    Judged("a model that nobody serves", replace(REFUSED, status=404, said="Model not found"), None, ""),
     Judged("failed alone", FAILED, REFUSED, "failed 500, and the reference refused 400"),
     Judged("both fail", FAILED, FAILED, ""),
     Judged("failed where the reference hangs", FAILED, HUNG, ""),
