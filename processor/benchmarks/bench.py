@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from frontends import frontends
 from plot import svg
 from prefill import LENGTHS, NEXT_TURN_OF, Prefill
-from rows import Row, at_most, below, faster, spread_of, table
+from rows import Row, at_most, below, beside, faster, spread_of, table
 from serving import cost_per_token, median_tokens_per_chunk, memory, seconds_to_first_token, stalls
 
 from e2e.probe_worker import checkpoint_with_real_architecture
@@ -53,20 +53,22 @@ def of_prefill(checkpoint: Path, source: random.Random, plotted: Points) -> Iter
 
 def of_streams(checkpoint: Path, folder: Path, plotted: Points) -> Iterator[Row]:
     """CPU of the frontend process per token, for each chat processor."""
-    with frontends(("ours", "floor", "sglang", "dynamo"), checkpoint, folder) as (ours, floor, sglang, dynamo):
+    with frontends(("ours", "floor", "speaking", "sglang", "dynamo"), checkpoint, folder) as started:
         for streams in (8, 32, 64):
-            costs = cost_per_token((ours, floor, sglang, dynamo), streams=streams, rounds=7 if streams == 64 else 3)
+            costs = cost_per_token(started, streams=streams, rounds=7 if streams == 64 else 3)
             for name, cost in costs.items():
                 plotted[name].append((streams, statistics.median(cost.microseconds)))
-        our, low, stock, rust = (costs[each.name] for each in (ours, floor, sglang, dynamo))
+        our, low, ready, stock, rust = (costs[each.name] for each in started)
         merged = f"{statistics.median(stock.tokens_per_chunk):.0f} tokens a chunk"
         yield at_most("CPU per token, 64 streams, to the floor", our.microseconds, low.microseconds, 1.2)
         yield at_most(f"the same, to stock sglang ({merged})", our.microseconds, stock.microseconds, 0.8)
-        yield at_most("the floor itself, to stock dynamo", low.microseconds, rust.microseconds, 1.0)
-        size = median_tokens_per_chunk(ours, streams=64)
+        yield beside("the same, to ready chunks of 4 tokens", our.microseconds, ready.microseconds)
+        yield beside("ready chunks of 4 tokens, to the floor", ready.microseconds, low.microseconds)
+        yield beside("the floor itself, to stock dynamo", low.microseconds, rust.microseconds)
+        size = median_tokens_per_chunk(started[0], streams=64)
         yield below("median chunk, 64 streams", size, 4, "tokens", spread=spread_of(our.tokens_per_chunk))
-        unary = cost_per_token((ours, floor), streams=64, rounds=9, stream=False)
-        our, low = unary[ours.name], unary[floor.name]
+        unary = cost_per_token(started[:2], streams=64, rounds=9, stream=False)
+        our, low = unary.values()
         yield at_most("CPU per token, 64 unary, to the floor", our.microseconds, low.microseconds, 1.1)
 
 
@@ -118,7 +120,7 @@ def main() -> int:
 
     started, source = time.monotonic(), random.Random(options.seed)
     prefill: Points = {"SGLang": [], "processor": []}
-    streams: Points = {"ours": [], "floor": [], "sglang": [], "dynamo": []}
+    streams: Points = {"ours": [], "floor": [], "speaking": [], "sglang": [], "dynamo": []}
     checkpoint = checkpoint_with_real_architecture(options.checkpoint)
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as temporary:
@@ -152,7 +154,13 @@ def main() -> int:
 
 
 def write_plots(folder: Path, prefill: Points, streams: Points) -> None:
-    names = {"ours": "processor", "floor": "reads and drops", "sglang": "stock sglang*", "dynamo": "stock dynamo"}
+    names = {
+        "ours": "processor",
+        "floor": "reads and drops",
+        "speaking": "says ready chunks",
+        "sglang": "stock sglang*",
+        "dynamo": "stock dynamo",
+    }
     title = "Read, render and tokenize an unseen conversation [ms]"
     (folder / "prefill.svg").write_text(svg(title, "tokens of the prompt", prefill), encoding="utf-8")
     named = {names[name]: points for name, points in streams.items()}

@@ -22,6 +22,7 @@ PROCESSORS = {
     "ours": "sglang_parity.provider:provider",
     "watched": "heartbeat:provider",
     "floor": "floor:provider",
+    "speaking": "floor:speaking",
     "dynamo": "dynamo",
     "sglang": "sglang",
 }

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 WIDTH, HEIGHT = 520, 260
-COLORS = ("#0b6e4f", "#c1440e", "#555555", "#1f5fa8")
+COLORS = ("#0b6e4f", "#c1440e", "#555555", "#1f5fa8", "#8a5a00")
 TEMPLATE = Template(
     """\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="-70 -40 {{ width + 210 }} {{ height + 90 }}"

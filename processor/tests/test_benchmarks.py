@@ -10,7 +10,7 @@ import pytest
 from conversations import conversation, next_turn
 from heartbeat import longest_delay
 from plot import HEIGHT, WIDTH, svg
-from rows import at_most, below, faster, table
+from rows import at_most, below, beside, faster, table
 from sglang_parity.render import load_model, render
 from sglang_parity.request import read_request
 from streams import Answer
@@ -55,8 +55,9 @@ def test_rows_say_whether_the_target_is_reached() -> None:
         faster("f", ours=[0.001, 0.002, 0.001], theirs=[0.02, 0.02, 0.02], reach=15),
         at_most("a", ours=[12.0, 30.0, 13.0], theirs=[10.0, 10.0, 10.0], reach=1.2),
         below("b", 4, 4, "tokens"),
+        beside("c", ours=[30.0], theirs=[10.0]),
     ]
-    assert [(row.ratio, row.ok) for row in rows] == [("20.0", True), ("1.30", False), ("", True)]
+    assert [(row.ratio, row.ok) for row in rows] == [("20.0", True), ("1.30", False), ("", True), ("3.00", True)]
     assert rows[0].spread == "10.00 to 20.00"
     assert "MISSED" in table(rows)
 

@@ -11,7 +11,7 @@ import json
 import logging
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
@@ -89,8 +89,7 @@ You MUST strictly follow the above defined tool name and parameter schemas to in
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(NamedTuple):
     """A call the assistant made. Arguments may be missing; only a turn that is rendered needs them."""
 
     id: str | None
@@ -98,8 +97,7 @@ class _Call:
     arguments: dict[str, Any] | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(NamedTuple):
     """A piece of a user turn: a user text, or the result of a tool call."""
 
     text: str
@@ -271,9 +269,8 @@ def _merge_user_turns(turns: Sequence[_Turn]) -> list[_Turn]:
             previous.blocks.append(_Block(turn.text, is_result=True, tool_call_id=turn.tool_call_id))
         elif turn.role == "user":
             if previous is None:
-                previous = _Turn("user", task=turn.task)
-                merged.append(previous)
-            previous.blocks.append(_Block(turn.text))
+                merged.append(turn)
+            (previous or turn).blocks.append(_Block(turn.text))
         else:
             merged.append(turn)
     return merged
@@ -288,8 +285,10 @@ def _order_tool_results(turns: Sequence[_Turn]) -> None:
     for turn in turns:
         if turn.tool_calls:
             call_order = {call.id: index for index, call in enumerate(turn.tool_calls) if call.id}
+        if len(turn.blocks) < 2 or not call_order:
+            continue
         results = [block for block in turn.blocks if block.is_result]
-        if len(results) > 1 and call_order:
+        if len(results) > 1:
             ordered = iter(sorted(results, key=lambda result: call_order.get(result.tool_call_id or "", 0)))
             turn.blocks = [next(ordered) if block.is_result else block for block in turn.blocks]
 
@@ -375,8 +374,8 @@ def _tools_section(tools: Sequence[Tool]) -> str:
     return "\n\n" + _TOOLS_SECTION % "\n".join(_json(tool.function.model_dump()) for tool in tools)
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+# What ``json.dumps`` would make anew for every value.
+_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def _as_sglang_shows(turn: _Turn) -> dict[str, Any]:
