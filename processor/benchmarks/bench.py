@@ -143,7 +143,7 @@ def main() -> int:
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, {cpu_model()}",
         "python": platform.python_version(),
         **{package: version(package) for package in ("sglang", "ai-dynamo", "fastokens", "tokenizers")},
-        "missed": sum(not row.ok for row in rows),
+        "missed": sum(row.ok is False for row in rows),
         "rows": [asdict(row) for row in rows],
     }
     (options.results / "results.json").write_text(

@@ -8,8 +8,8 @@ The prompt is a fixed one: nothing is rendered.
 Ways under it, as far as they were tried with Dynamo 1.6.1 and 64 streams:
 
 - A worker that sends two or four tokens an item (SGLang's ``--stream-interval``) brings the floor to about two thirds
-  and a half of what it is at one, and the processor from 1.6 to 1.1 times the floor at one. Clients then get their tokens
-  in twos or fours at any load: it is the operator's choice.
+  and a half of what it is at one, and the processor from 1.6 to 1.1 times the floor at one. Clients then get their
+  tokens in twos or fours at any load: it is the operator's choice.
 - Items that are read ahead, or from a callback of the future in place of a task, cost what ``async for`` does.
 - Several frontends do not share a port: Dynamo refuses one that is in use. Behind a balancer each has its own loop.
 """

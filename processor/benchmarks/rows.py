@@ -19,7 +19,7 @@ class Row:
         theirs: the same of what it is compared with.
         ratio: median of the ratios of each pair.
         reach: what was to be reached.
-        ok: whether it was.
+        ok: whether it was; None where there was nothing to reach.
         spread: lowest and highest of what the ratio, or the figure, is the median of.
     """
 
@@ -28,7 +28,7 @@ class Row:
     theirs: str
     ratio: str
     reach: str
-    ok: bool
+    ok: bool | None
     spread: str
 
 
@@ -42,7 +42,7 @@ def faster(measure: str, ours: Sequence[float], theirs: Sequence[float], reach: 
 
 def beside(measure: str, ours: Sequence[float], theirs: Sequence[float]) -> Row:
     """Pairs of microseconds, for which nothing is to be reached."""
-    return replace(at_most(measure, ours, theirs, 0), reach="", ok=True)
+    return replace(at_most(measure, ours, theirs, 0), reach="", ok=None)
 
 
 def at_most(measure: str, ours: Sequence[float], theirs: Sequence[float], reach: float) -> Row:
@@ -72,5 +72,5 @@ def table(rows: Sequence[Row]) -> str:
     )
 
 
-def _cell(value: str | bool) -> str:
-    return value if isinstance(value, str) else "yes" if value else "MISSED"
+def _cell(value: str | bool | None) -> str:
+    return value if isinstance(value, str) else {True: "yes", False: "MISSED", None: ""}[value]

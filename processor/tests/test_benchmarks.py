@@ -57,7 +57,7 @@ def test_rows_say_whether_the_target_is_reached() -> None:
         below("b", 4, 4, "tokens"),
         beside("c", ours=[30.0], theirs=[10.0]),
     ]
-    assert [(row.ratio, row.ok) for row in rows] == [("20.0", True), ("1.30", False), ("", True), ("3.00", True)]
+    assert [(row.ratio, row.ok) for row in rows] == [("20.0", True), ("1.30", False), ("", True), ("3.00", None)]
     assert rows[0].spread == "10.00 to 20.00"
     assert "MISSED" in table(rows)
 
