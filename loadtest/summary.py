@@ -87,7 +87,7 @@ def mark_knees(steps: list[dict[str, Any]]) -> None:
     """Marks the knee of each server in its steps, where there are levels to compare.
 
     The knee is the highest level up to which each one is worth it: it brings at least a tenth more output tokens a
-    second than the level below, or the 95th percentile of TTFT stays within twice that of the lowest level.
+    second than the one below, or not fewer while the 95th percentile of TTFT stays within twice that of the lowest.
     """
     for server in {step["server"] for step in steps}:
         ladder = sorted((step for step in steps if step["server"] == server), key=lambda step: step["load"])
@@ -95,11 +95,11 @@ def mark_knees(steps: list[dict[str, Any]]) -> None:
             continue
         lowest = knee = ladder[0]
         for step in ladder[1:]:
-            grew = step["output_tokens_per_s"] >= KNEE_GROWTH * knee["output_tokens_per_s"]
+            growth = step["output_tokens_per_s"] / (knee["output_tokens_per_s"] or 1)
             quick = None not in (step["ttft_p95"], lowest["ttft_p95"]) and (
                 step["ttft_p95"] <= KNEE_TTFT * lowest["ttft_p95"]
             )
-            if not (grew or quick):
+            if not (growth >= KNEE_GROWTH or (growth >= 1 and quick)):
                 break
             knee = step
         knee["knee"] = True
