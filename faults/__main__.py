@@ -16,7 +16,7 @@ from e2e.stack import ROOT, Project, Stack, StackError, open_stack
 
 from .breakage import FAULTS, Fault
 from .overload import flood, slow_readers
-from .traffic import Outcome, Sent, Traffic, count, kinds
+from .traffic import LOST, Outcome, Sent, Traffic, count, kinds
 
 RESULTS = ROOT / "results" / "faults"
 CLIENTS = 8
@@ -123,6 +123,9 @@ def under_fault(stack: Stack, project: Project, fault: Fault) -> Row:
         recovery,
     )
     row.objections += objections(row)
+    lost = sum(each.detail.startswith(LOST) for each in traffic.sent)
+    if lost and not fault.cuts:
+        row.objections.append(f"{lost} connections lost, and the frontend was there")
     if fault.harmless and row.counts[Outcome.ERROR]:
         row.objections.append("it must not be felt, and was")
     return row

@@ -33,6 +33,7 @@ class Fault:
         seconds: how long it stays broken.
         workers: how many workers serve meanwhile.
         harmless: no request may fail of it.
+        cuts: it breaks the clients' own connections.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Fault:
     seconds: float = 0.0
     workers: int = 1
     harmless: bool = False
+    cuts: bool = False
 
 
 @contextmanager
@@ -95,7 +97,7 @@ FAULTS = (
     Fault("worker says nothing", lambda project: silent(project.service("worker")), seconds=30),
     Fault("network cut between frontend and worker", lambda project: cut_off(project.service("worker")), seconds=30),
     Fault("one of two workers killed", lambda project: killed(project.service("worker")), workers=2),
-    Fault("frontend killed", lambda project: killed(project.service("frontend"))),
+    Fault("frontend killed", lambda project: killed(project.service("frontend")), cuts=True),
     Fault("reference killed", lambda project: killed(project.service("reference")), seconds=5, harmless=True),
     Fault("discovery volume full", lambda project: discovery_full(project.service("frontend")), seconds=20),
 )

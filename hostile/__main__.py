@@ -17,12 +17,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import httpx
 import requests
 
 from e2e.servers import MODES
 from e2e.stack import ROOT, Project, Stack, StackError, open_stack
-from faults.traffic import HUNG_AFTER, Outcome, ask, scripted
+from faults.traffic import HUNG_AFTER, Outcome, ask, fresh_client, scripted
 
 from .answers import Outcome as Answer
 from .answers import send
@@ -56,7 +55,7 @@ def main() -> None:
     parser.add_argument("--replay", type=Path, metavar="FILE", help="send the request in this file only, to both")
     options = parser.parse_args()
     try:
-        with open_stack() as stack, client() as fresh:
+        with open_stack() as stack, fresh_client() as fresh:
             stack = replace(
                 stack,
                 frontend=replace(stack.frontend, client=fresh),
@@ -65,11 +64,6 @@ def main() -> None:
             sys.exit(replay(stack, load(options.replay)) if options.replay else run(stack, options.count, options.seed))
     except StackError as error:
         sys.exit(f"nothing was run: {error}")
-
-
-def client() -> httpx.Client:
-    """A connection for each request: a server that refuses a body half-read closes it, and says so to nobody."""
-    return httpx.Client(timeout=httpx.Timeout(HUNG_AFTER, connect=5), limits=httpx.Limits(max_keepalive_connections=0))
 
 
 def replay(stack: Stack, request: HostileRequest) -> int:
