@@ -61,13 +61,16 @@ class Router:
 
 
 class Context:
-    """Dynamo's request context."""
+    """Dynamo's request context; the client leaves once it has been asked about so many times."""
 
-    def __init__(self, *, stopped: bool = False) -> None:
-        self.stopped = stopped
+    def __init__(self, *, leaves_after: int | None = None) -> None:
+        self._looks_left = leaves_after
 
     def is_stopped(self) -> bool:
-        return self.stopped
+        if self._looks_left is None:
+            return False
+        self._looks_left -= 1
+        return self._looks_left < 0
 
     def id(self) -> str:
         return "request-1"
@@ -402,10 +405,23 @@ def test_a_failed_generation_is_an_error_and_no_short_answer(
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_client_that_has_gone_is_no_error_of_the_worker(checkpoint: Checkpoint, stream: bool) -> None:
+@pytest.mark.parametrize(("leaves_after", "requests"), [(0, 0), (1, 1)], ids=["before the worker", "at the worker"])
+def test_a_client_that_has_gone_is_no_error_of_the_worker(
+    checkpoint: Checkpoint, stream: bool, leaves_after: int, requests: int
+) -> None:
     router = Router([{"token_ids": [30594], "finish_reason": None}])
     with pytest.raises(Cancelled):
-        answer(checkpoint, HI | {"stream": stream}, router, Context(stopped=True))
+        answer(checkpoint, HI | {"stream": stream}, router, Context(leaves_after=leaves_after))
+    assert len(router.requests) == requests
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_item_that_cannot_be_read_is_a_fault_of_ours(
+    checkpoint: Checkpoint, stream: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(HttpError, match="internal error of the chat processor"):
+        answer(checkpoint, HI | {"stream": stream}, Router([{"no": "token ids"}]))
+    assert "KeyError: 'token_ids'" in caplog.text
 
 
 def test_items_without_data_are_passed_over(checkpoint: Checkpoint) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import socket
+from pathlib import Path
 
 from sglang_parity.nodelay import send_at_once
 
@@ -23,3 +25,15 @@ def test_nothing_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     assert send_at_once(port) == 0
+
+
+def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
+    """Else a frontend whose worker comes back some times has none left."""
+    reading, writing = os.pipe()
+    with (tmp_path / "file").open("wb"), socket.create_server(("127.0.0.1", 0)) as listener:
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        send_at_once(listener.getsockname()[1])
+        after = len(list(Path("/proc/self/fd").iterdir()))
+    os.close(reading)
+    os.close(writing)
+    assert after == before

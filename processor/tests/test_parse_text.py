@@ -148,11 +148,30 @@ class TestStopStrings:
         output = output_text("wonderful world")
         assert "".join(texts_until_stop(output, [spelled(text)])) == text
 
-    def test_a_stop_string_is_looked_for_no_farther_than_there_is_text(self) -> None:
-        """Else one of some megabytes would hold up every client."""
-        endless = StopStrings(("ab" * 10_000_000,), window=2)
-        assert endless.may_begin_at_end_of("ca")
-        assert not endless.may_begin_at_end_of("ac")
+    @pytest.mark.parametrize(
+        ("stop", "text", "may_begin"),
+        [
+            ("abc", "xxa", True),
+            ("abc", "xxab", True),
+            ("abc", "xxabc", False),  # a whole one is found, not awaited
+            ("abc", "xxac", False),
+            ("a", "a", False),
+            ("0123456789abc", "x0123456789ab", True),
+            ("0123456789abc", "x0123456789aX", False),
+            ("0123456789abc", "01234567x0123456789", True),
+            ("ababababababX", "xabababababab", True),
+            ("ab" * 10_000_000, "ca", True),
+            ("ab" * 10_000_000, "ac", False),
+            ("x" + "ab" * 50_000, "ab" * 20_000, False),
+        ],
+    )
+    def test_a_text_is_held_where_it_ends_in_a_beginning_of_a_stop_string(
+        self, stop: str, text: str, may_begin: bool
+    ) -> None:
+        """However long both are: what is looked at for each token holds up every client."""
+        assert StopStrings((stop,), window=2).may_begin_at_end_of(text) is may_begin
+        if len(stop) < 1000:
+            assert any(text.endswith(stop[:length]) for length in range(1, len(stop))) is may_begin
 
     def test_a_stop_token_is_not_shown(self) -> None:
         (visible,) = ids_of("!")

@@ -92,6 +92,11 @@ def test_the_pace_is_that_of_all_streams() -> None:
             [token(1) | {"token_ids": [1, 2], "log_probs": [-1.0, -2.0], "top_logprobs": [[{"rank": 1}], []]}],
             id="all that is per token",
         ),
+        pytest.param(
+            [token(1, log_probs=[-1.0]), token(2, log_probs=None)],
+            [token(1) | {"token_ids": [1, 2], "log_probs": [-1.0]}],
+            id="what not every item has",
+        ),
         pytest.param([token(1), None, token(2)], [token(1) | {"token_ids": [1, 2]}], id="items without data are none"),
         pytest.param(
             [token(1, 0), token(2, 1), token(3, 0)],

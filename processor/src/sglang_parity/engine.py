@@ -72,6 +72,8 @@ class ChatEngine:
             chat, prompt, tool_calls, stops = await loop.run_in_executor(
                 self._render_pool, self._read_and_render, request
             )
+            if context.is_stopped():
+                raise Cancelled("the client has gone")
             set_prompt_headers(context, prompt)
             self._refuse_what_the_engine_would(chat, prompt)
 

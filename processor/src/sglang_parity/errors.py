@@ -9,6 +9,7 @@
 | there is no worker, or it died, or is overloaded | ``WorkerError`` Unavailable | ``WorkerUnavailable`` | 503 |
 | the worker does not answer in time | ``WorkerError`` DeadlineExceeded | ``ConnectionTimeout`` | 504 |
 | the worker fails in any other way | ``WorkerError`` Internal, ... | ``HttpError`` | 500 |
+| the client has gone | ``Cancelled``, ``WorkerError`` Cancelled | ``Cancelled`` | nothing |
 | the engine gives a generation up | ``EngineError`` | ``HttpError`` | 500 |
 | what Dynamo itself has classified | its own | itself | what Dynamo maps it to |
 | a fault of ours | anything else | ``HttpError`` | 500 |

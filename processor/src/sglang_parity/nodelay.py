@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import socket
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,9 +22,20 @@ def send_at_once(port: int) -> int:
     """
     found = 0
     for descriptor in Path("/proc/self/fd").iterdir():
-        with suppress(OSError), socket.socket(fileno=os.dup(int(descriptor.name))) as duplicate:
+        number = int(descriptor.name)
+        if not _is_socket(number):
+            continue
+        with suppress(OSError), socket.socket(fileno=os.dup(number)) as duplicate:
             listens = duplicate.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
             if listens and duplicate.family in (socket.AF_INET, socket.AF_INET6) and duplicate.getsockname()[1] == port:
                 duplicate.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 found += 1
     return found
+
+
+def _is_socket(descriptor: int) -> bool:
+    """``socket.socket`` would refuse any other, and leave the duplicate open."""
+    try:
+        return stat.S_ISSOCK(os.fstat(descriptor).st_mode)
+    except OSError:  # closed since it was listed
+        return False

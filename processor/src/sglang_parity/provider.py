@@ -65,10 +65,14 @@ def provider(config: Any, options: dict[str, Any]) -> Callable[..., Awaitable[Py
     settings = _parse(options)
     render_pool = ThreadPoolExecutor(settings.render_workers, thread_name_prefix="render")
     pace = Pace()
+    prepared = False
 
     async def chat_engine_factory(_instance_id: Any, card: Any, routed_engine: Any) -> PythonAsyncEngine:
+        nonlocal prepared
         model = await asyncio.to_thread(load_served_model, card, settings)
-        favour_the_event_loop()
+        if not prepared:  # with the first model: later there are streams that a collection would hold up
+            prepared = True
+            favour_the_event_loop()
         send_at_once(config.http_port)
         engine = ChatEngine(model, routed_engine, render_pool, pace)
         return PythonAsyncEngine(engine.generate, asyncio.get_running_loop())

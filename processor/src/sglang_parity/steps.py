@@ -64,6 +64,7 @@ async def streamed_steps(stream: AsyncIterator[Any], pace: Pace) -> AsyncGenerat
     step, due = _Step(), 0.0
     something = asyncio.Event()
     timer: asyncio.TimerHandle | None = None
+    failure: Exception | None = None
 
     def read() -> asyncio.Future[Any]:
         following = asyncio.ensure_future(stream.__anext__())
@@ -98,16 +99,19 @@ async def streamed_steps(stream: AsyncIterator[Any], pace: Pace) -> AsyncGenerat
                     something.clear()
                     await something.wait()
                     continue
-            item = await coming
+            try:
+                item = await coming
+            except StopAsyncIteration:
+                break
+            except Exception as error:
+                failure = error
+                break
             coming = read()
             step.add(item.data())
-    except StopAsyncIteration:
         if step.items:
             yield step.take()
-    except Exception as error:
-        if step.items:
-            yield step.take()
-        raise as_worker_error(error) from error
+        if failure:
+            raise as_worker_error(failure) from failure
     finally:
         # Where the client has gone, Dynamo may drop the generator in a thread of its own.
         loop.call_soon_threadsafe(leave)
@@ -120,13 +124,16 @@ async def whole_steps(stream: AsyncIterator[Any], tokens: int) -> AsyncGenerator
         WorkerError, RoutedEngineError, dynamo.llm.exceptions.DynamoException: see ``compat.as_worker_error``.
     """
     step = _Step()
-    try:
-        async for item in stream:
-            step.add(item.data())
-            if step.tokens >= tokens:
-                yield step.take()
-    except Exception as error:
-        raise as_worker_error(error) from error
+    while True:
+        try:
+            item = await anext(stream)
+        except StopAsyncIteration:
+            break
+        except Exception as error:
+            raise as_worker_error(error) from error
+        step.add(item.data())
+        if step.tokens >= tokens:
+            yield step.take()
     if step.items:
         yield step.take()
 
@@ -169,5 +176,5 @@ def joined(items: Sequence[Item]) -> Item:
     last = items[-1]
     if len(items) == 1:
         return last
-    lists = {key for key in _PER_TOKEN if last.get(key) is not None}
-    return last | {key: list(chain.from_iterable(item[key] for item in items)) for key in lists}
+    lists = {key for key in _PER_TOKEN if any(item.get(key) for item in items)}
+    return last | {key: list(chain.from_iterable(item.get(key) or () for item in items)) for key in lists}

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # A request that does not stream still hands text on every 50 tokens (SGLANG_FORCE_STREAM_INTERVAL).
 UNARY_HANDOVER_INTERVAL = 50
 
+_HEAD = 8  # characters by which a longer beginning of a stop string is looked for
+
 
 @dataclass(frozen=True, slots=True)
 class StopStrings:
@@ -42,11 +44,19 @@ class StopStrings:
 
     def may_begin_at_end_of(self, text: str) -> bool:
         """Whether the text ends in what could become a stop string."""
-        return any(
-            text.endswith(string[:length])
-            for string in self.strings
-            for length in range(1, min(len(string), len(text) + 1))
-        )
+        return any(_ends_in_beginning(text, string) for string in self.strings)
+
+
+def _ends_in_beginning(text: str, string: str) -> bool:
+    """Whether the text ends in a beginning, not the whole, of the string; quick where both are long."""
+    longest = min(len(string) - 1, len(text))
+    head = string[:_HEAD]
+    if any(text.endswith(head[:length]) for length in range(1, min(longest, len(head)) + 1)):
+        return True
+    start = text.find(head, len(text) - longest)
+    while start >= 0 and not string.startswith(text[start:]):
+        start = text.find(head, start + 1)
+    return start >= 0
 
 
 class OutputText:
@@ -73,6 +83,7 @@ class OutputText:
         self._streamed = streamed
         self._detokenizer = Detokenizer(vocabulary, skip_special_tokens=skip_special_tokens)
         self._latest: deque[int] = deque(maxlen=stops.window)
+        self._latest_bytes = bytearray()
         self._tail = ""  # text of the latest tokens
         self._held: list[int] = []
         self._shown: list[str] = []
@@ -111,8 +122,12 @@ class OutputText:
         self.token_count += 1
         self._held.append(token_id)
         if self._stops.strings:
+            pieces = self._vocabulary.pieces
+            if len(self._latest) == self._stops.window:
+                del self._latest_bytes[: len(pieces[self._latest[0]])]
             self._latest.append(token_id)
-            self._tail = self._vocabulary.decode(self._latest)
+            self._latest_bytes += pieces[token_id]
+            self._tail = self._latest_bytes.decode("utf-8", "replace")
             self.matched = self._stops.first_in(self._tail)
         return self.matched is not None
 
