@@ -12,7 +12,14 @@ from dynamo.llm.exceptions import Cancelled
 from sglang_parity.compat import as_worker_error
 from sglang_parity.constrain import tool_call_constraint
 from sglang_parity.errors import to_dynamo
-from sglang_parity.headers import EXTRA_FIELDS, request_id, set_processor_header, set_prompt_headers
+from sglang_parity.headers import (
+    EXTRA_FIELDS,
+    PROCESSOR_HEADER,
+    can_carry_headers,
+    prompt_headers,
+    request_id,
+    set_headers,
+)
 from sglang_parity.parse import ParseOptions, StopStrings
 from sglang_parity.render import render
 from sglang_parity.request import read_request, refuse_conflicting_constraints
@@ -47,6 +54,27 @@ class ServedModel:
     default_chat_template_kwargs: Mapping[str, Any] | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Rendered:
+    """What a thread beside the event loop makes of a request.
+
+    Attributes:
+        chat: the request as SGLang reads it.
+        prompt: what the engine is given.
+        tool_calls: the constraint of its tools.
+        stops: its stop strings.
+        headers: what the response's headers say of the prompt, empty where it cannot carry any.
+        nvext: the fields that the client asked for by name.
+    """
+
+    chat: ChatRequest
+    prompt: Prompt
+    tool_calls: Constraint | None
+    stops: StopStrings
+    headers: dict[str, str]
+    nvext: dict[str, Any]
+
+
 class ChatEngine:
     """Serves the chat requests of one model."""
 
@@ -67,19 +95,18 @@ class ChatEngine:
             dynamo.llm.exceptions.DynamoException, dynamo.llm.HttpError: see the table in ``errors``.
         """
         try:
-            set_processor_header(context)
+            set_headers(context, PROCESSOR_HEADER)
             loop = asyncio.get_running_loop()
-            chat, prompt, tool_calls, stops = await loop.run_in_executor(
-                self._render_pool, self._read_and_render, request
+            rendered = await loop.run_in_executor(
+                self._render_pool, self._read_and_render, request, can_carry_headers(context)
             )
             if context.is_stopped():
                 raise Cancelled("the client has gone")
-            set_prompt_headers(context, prompt)
-            self._refuse_what_the_engine_would(chat, prompt)
+            set_headers(context, rendered.headers)
+            self._refuse_what_the_engine_would(rendered)
 
-            answer = self._answer(chat, prompt, stops, Chunks(context.id(), chat.model, _nvext(request, prompt)))
-            to_engine = self._engine_request(chat, prompt, tool_calls)
-            async with aclosing(await self._steps(chat, stops, to_engine, context)) as steps:
+            answer = self._answer(rendered, Chunks(context.id(), rendered.chat.model, rendered.nvext))
+            async with aclosing(await self._steps(rendered, context)) as steps:
                 async for items in steps:
                     for item in items:
                         for chunk in answer.feed(item):
@@ -93,21 +120,7 @@ class ChatEngine:
         except Exception as error:
             raise to_dynamo(error, request_id(context)) from None
 
-    async def _steps(
-        self, chat: ChatRequest, stops: StopStrings, to_engine: dict[str, Any], context: Any
-    ) -> AsyncGenerator[list[dict[str, Any]], None]:
-        """Sends the request to a worker; the steps in which its answer is read."""
-        try:
-            stream = await self._routed_engine.generate(to_engine, context=context)
-        except Exception as error:
-            raise as_worker_error(error) from error
-        if chat.stream:
-            return streamed_steps(stream, self._pace)
-        # A stop string is to end the generation at once: the worker does not look for it.
-        return whole_steps(stream, 1 if stops.strings else WHOLE_TOKENS)
-
-    def _read_and_render(self, request: dict[str, Any]) -> tuple[ChatRequest, Prompt, Constraint | None, StopStrings]:
-        """The request as SGLang reads it, its prompt, the constraint of its tools, and its stop strings."""
+    def _read_and_render(self, request: dict[str, Any], with_headers: bool) -> _Rendered:
         chat = read_request(
             body_from_dynamo(request),
             default_chat_template_kwargs=self._model.default_chat_template_kwargs,
@@ -117,41 +130,58 @@ class ChatEngine:
         prompt = render(chat, self._model.chat_model)
         refuse_conflicting_constraints(chat)
         stops = [chat.stop] if isinstance(chat.stop, str) else chat.stop or []
-        return chat, prompt, tool_calls, StopStrings.of(stops, self._model.checkpoint.tokenizer)
-
-    def _refuse_what_the_engine_would(self, chat: ChatRequest, prompt: Prompt) -> None:
-        refuse_what_the_engine_would(
+        return _Rendered(
             chat,
-            len(prompt.token_ids),
+            prompt,
+            tool_calls,
+            StopStrings.of(stops, self._model.checkpoint.tokenizer),
+            headers=prompt_headers(prompt) if with_headers else {},
+            nvext=_nvext(request, prompt),
+        )
+
+    def _refuse_what_the_engine_would(self, rendered: _Rendered) -> None:
+        refuse_what_the_engine_would(
+            rendered.chat,
+            len(rendered.prompt.token_ids),
             context_length=self._model.context_length,
             vocab_size=self._model.checkpoint.config["vocab_size"],
             generation_config=self._model.checkpoint.generation_config,
         )
 
-    def _engine_request(self, chat: ChatRequest, prompt: Prompt, tool_calls: Constraint | None) -> dict[str, Any]:
+    async def _steps(self, rendered: _Rendered, context: Any) -> AsyncGenerator[list[dict[str, Any]], None]:
+        """Sends the request to a worker; the steps in which its answer is read."""
+        to_engine = self._engine_request(rendered)
+        try:
+            stream = await self._routed_engine.generate(to_engine, context=context)
+        except Exception as error:
+            raise as_worker_error(error) from error
+        if rendered.chat.stream:
+            return streamed_steps(stream, self._pace)
+        # A stop string is to end the generation at once: the worker does not look for it.
+        return whole_steps(stream, 1 if rendered.stops.strings else WHOLE_TOKENS)
+
+    def _engine_request(self, rendered: _Rendered) -> dict[str, Any]:
         checkpoint = self._model.checkpoint
         return engine_request(
-            chat,
-            prompt.token_ids,
-            tool_calls,
+            rendered.chat,
+            rendered.prompt.token_ids,
+            rendered.tool_calls,
             eos_token_ids=checkpoint.eos_token_ids,
             generation_config=checkpoint.generation_config,
             output_format=self._model.output_format,
         )
 
-    def _answer(
-        self, chat: ChatRequest, prompt: Prompt, stops: StopStrings, chunks: Chunks
-    ) -> StreamedAnswer | WholeAnswer:
-        model = self._model
+    def _answer(self, rendered: _Rendered, chunks: Chunks) -> StreamedAnswer | WholeAnswer:
+        model, chat = self._model, rendered.chat
         reading = Reading(
             vocabulary=model.vocabulary,
-            stops=stops,
+            stops=rendered.stops,
             output_format=model.output_format,
             options=_parse_options(chat),
             reasoning_end_id=model.reasoning_end_id if chat.require_reasoning else None,
         )
         kind = StreamedAnswer if chat.stream else WholeAnswer
-        return kind(chat, len(prompt.token_ids), reading, chunks)
+        return kind(chat, len(rendered.prompt.token_ids), reading, chunks)
 
 
 def _parse_options(chat: ChatRequest) -> ParseOptions:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sglang_parity.render import Prompt
 
 PROCESSOR = f"sglang-parity/{version('dynamo-sglang-parity')}"
+PROCESSOR_HEADER = {"x-chat-processor": PROCESSOR}
 
 # A client gets them by name under `nvext` too, with what is too long for a header.
 PROMPT_HEADERS: dict[str, Callable[[Prompt], int | str]] = {
@@ -27,20 +28,21 @@ EXTRA_FIELDS: dict[str, Callable[[Prompt], int | str | list[int]]] = {
 }
 
 
-def set_processor_header(context: Any) -> None:
-    """Sets ``x-chat-processor`` on the response, where it can carry headers.
-
-    The documented ``context.set_response_header`` returns False where a response cannot; Dynamo 1.6 has no such method.
-    """
-    if hasattr(context, "set_response_header"):
-        context.set_response_header("x-chat-processor", PROCESSOR)
+def can_carry_headers(context: Any) -> bool:
+    """Whether this Dynamo has the documented ``context.set_response_header``; 1.6 has not."""
+    return hasattr(context, "set_response_header")
 
 
-def set_prompt_headers(context: Any, prompt: Prompt) -> None:
-    """Sets ``x-prompt-tokens`` and ``x-prompt-sha256`` on the response, where it can carry headers."""
-    if hasattr(context, "set_response_header"):
-        for name, value_of in PROMPT_HEADERS.items():
-            context.set_response_header(f"x-{name.replace('_', '-')}", str(value_of(prompt)))
+def prompt_headers(prompt: Prompt) -> dict[str, str]:
+    """``x-prompt-tokens`` and ``x-prompt-sha256``; the digest of a long prompt takes milliseconds."""
+    return {f"x-{name.replace('_', '-')}": str(value_of(prompt)) for name, value_of in PROMPT_HEADERS.items()}
+
+
+def set_headers(context: Any, headers: dict[str, str]) -> None:
+    """Sets them on the response, where it can carry headers; where it cannot, the documented method returns False."""
+    if can_carry_headers(context):
+        for name, value in headers.items():
+            context.set_response_header(name, value)
 
 
 def token_ids_sha256(token_ids: list[int]) -> str:
