@@ -35,7 +35,7 @@ test: $(VENV)/installed ## the fast tests: no Docker, every recorded fixture
 contract: $(VENV)/installed ## the processor as a guest of a real Dynamo: start, options, cards, workers that come and go; no Docker
 	$(PY)/pytest processor/contract --junitxml=results/contract/junit.xml
 
-e2e: $(VENV)/installed ## the live tests against the running stack, or one started for them; report in results/e2e
+e2e: contract ## the contract, and the live tests against the running stack, or one started for them; report in results/e2e
 	$(PY)/pytest e2e
 
 faults: $(VENV)/installed ## break the running stack in every way, under traffic: a table of what was answered (NAME='worker' to choose)
@@ -64,7 +64,7 @@ equal-tokens: $(VENV)/installed ## compare the fast tokenizer with the one that 
 	@$(PY)/python fixtures/checkpoint/build.py results/checkpoint
 	$(PY)/python processor/benchmarks/equal_tokens.py results/checkpoint --megabytes $(or $(MB),50) --seed $(or $(SEED),0)
 
-bench: $(VENV)/installed ## what the processor costs, beside SGLang's own code and Dynamo's processors (SEED=0, REQUESTS=3000)
+bench: $(VENV)/installed ## what the processor costs, beside SGLang's own code and Dynamo's processors (SEED=N for the same texts, REQUESTS=3000)
 	processor/benchmarks/bench.sh $(if $(SEED),--seed $(SEED)) $(if $(REQUESTS),--requests $(REQUESTS))
 
 sbom: ## a software bill of materials for both images, in results/sbom

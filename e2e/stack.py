@@ -185,8 +185,7 @@ def open_stack() -> Iterator[Stack]:
     if frontend_url or reference_url:
         raise StackError("FRONTEND_URL and REFERENCE_URL go together: set both, or neither")
 
-    settings = {**dotenv_values(ROOT / ".env"), **os.environ}
-    frontend_url, reference_url = (f"http://127.0.0.1:{settings[port]}" for port in ("FRONTEND_PORT", "REFERENCE_PORT"))
+    frontend_url, reference_url = (f"http://127.0.0.1:{setting(port)}" for port in ("FRONTEND_PORT", "REFERENCE_PORT"))
     try:
         project = Project(docker.from_env())
     except docker.errors.DockerException as error:
@@ -207,6 +206,13 @@ def open_stack() -> Iterator[Stack]:
         yield _connect(frontend_url, reference_url, project, "docker compose, found running")
     else:
         raise StackError(f"the stack is half up ({states}): run `make up` or `make down` first")
+
+
+def setting(name: str) -> str:
+    """What Compose takes for a variable: the environment's value, else that of ``.env``."""
+    value = os.environ.get(name) or dotenv_values(ROOT / ".env")[name]
+    assert value is not None
+    return value
 
 
 def _connect(frontend_url: str, reference_url: str, project: Project | None, origin: str) -> Stack:

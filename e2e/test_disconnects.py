@@ -7,7 +7,9 @@ import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from http.client import HTTPConnection
+from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -15,8 +17,9 @@ import httpx
 import pytest
 
 from .cases import PROSE, user
-from .compare import Answer
+from .compare import Answer, read_events
 from .servers import MODES, PATH, Body, Mode
+from .stack import setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,29 +31,44 @@ ENDLESS: Body = {"messages": [user("Go on.")], "ignore_eos": True, "max_tokens":
 SHORT: Body = {"messages": [user("Hi", "Here I am.")], "temperature": 0}
 IN_HAND = re.compile(r'^dynamo_component_inflight_requests{[^}]*dynamo_endpoint="generate"[^}]*} (\S+)$', re.MULTILINE)
 DEADLINE = 5.0  # seconds until the engine has stopped
-RUNNING_LIMIT = 64  # MAX_RUNNING_REQUESTS
+CHUNKS = 5
 MANY, AT_ONCE, WARM_UP = 2000, 8, 400
 GROWTH_LIMIT = 24.0  # MiB of the frontend over MANY of them; what is kept of each would be seen from 12 KiB on
 
 
-def test_a_client_that_leaves_before_the_first_token_stops_the_engine(stack: Stack, project: Project) -> None:
-    """Its request is on its way into the engine: the prompt is long."""
-    long_prompt = {**ENDLESS, "messages": [user(f"{time.time_ns()} {PROSE * 1500}")]}
-    leave(stack.frontend, long_prompt, "unary")
-    assert_idle(project.service("worker"))
+@pytest.mark.parametrize("mode", MODES)
+def test_a_client_that_leaves_before_the_first_token_stops_the_engine(
+    stack: Stack, project: Project, mode: Mode
+) -> None:
+    """The engine has the request, and is busy with its long prompt."""
+    worker = project.service("worker")
+    connection = ask(stack.frontend, {**ENDLESS, "messages": [user(f"{time.time_ns()} {PROSE * 1500}")]}, mode)
+    deadline = time.monotonic() + DEADLINE
+    while unfinished(worker) == 0:
+        assert time.monotonic() < deadline, "the worker was not given the request"
+    connection.close()
+    assert_idle(worker)
     assert_served(stack.frontend)
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_client_that_leaves_in_the_middle_stops_the_engine(stack: Stack, project: Project, mode: Mode) -> None:
-    leave(stack.frontend, ENDLESS, mode, after=2.0)
+    """A stream's after some chunks."""
+    connection = ask(stack.frontend, ENDLESS, mode)
+    if mode == "stream":
+        events = read_events(iter(partial(connection.getresponse().read1, 1 << 16), b""))
+        assert len(list(islice(events, CHUNKS))) == CHUNKS
+    else:
+        time.sleep(2)
+    assert unfinished(project.service("worker")) == 1
+    connection.close()
     assert_idle(project.service("worker"))
     assert_served(stack.frontend)
 
 
 def test_a_client_that_leaves_a_queue_is_not_waited_for(stack: Stack, project: Project) -> None:
     """More streams than the engine runs at once: those without a token leave with those that have one."""
-    count, stay = RUNNING_LIMIT + 8, 8.0
+    count, stay = int(setting("MAX_RUNNING_REQUESTS")) + 8, 8.0
     limits = httpx.Limits(max_connections=count, max_keepalive_connections=0)
     with (
         httpx.Client(timeout=httpx.Timeout(stay, connect=5), limits=limits) as client,
@@ -95,18 +113,24 @@ def test_many_clients_that_leave_leave_nothing_behind(
     assert_served(stack.frontend)
 
 
-def leave(server: Server, body: Body, mode: Mode, *, after: float = 0.05) -> None:
-    """Sends a request and closes the connection: a stream's with its first bytes, any other after so many seconds."""
+def leave(server: Server, body: Body, mode: Mode) -> None:
+    """Sends a request and closes the connection: a stream's with its first bytes, any other when the engine has it."""
+    connection = ask(server, body, mode)
+    if mode == "stream":
+        assert connection.getresponse().read(16)
+    else:
+        time.sleep(0.05)
+    connection.close()
+
+
+def ask(server: Server, body: Body, mode: Mode) -> HTTPConnection:
+    """Sends a request on a connection of its own, and reads nothing yet."""
     address = urlsplit(server.url)
     assert address.hostname
     connection = HTTPConnection(address.hostname, address.port, timeout=60)
     whole = json.dumps({"model": server.model, "stream": mode == "stream", **body})
     connection.request("POST", PATH, whole.encode(), {"content-type": "application/json"})
-    if mode == "stream":
-        assert connection.getresponse().read(16)
-    else:
-        time.sleep(after)
-    connection.close()
+    return connection
 
 
 def assert_idle(worker: Service) -> None:
@@ -124,7 +148,10 @@ def assert_served(frontend: Server) -> None:
 
 
 def unfinished(worker: Service) -> int:
-    """Requests that the worker has in hand, running or waiting, as its own metrics count them."""
+    """Requests that the worker has in hand, running or waiting, as its own metrics count them.
+
+    SGLang's gauges of the same are written twice a minute once it is idle.
+    """
     found = IN_HAND.search(worker.metrics())
     assert found, "the worker does not say how many requests it has in hand"
     return round(float(found[1]))

@@ -96,7 +96,7 @@ FAULTS = (
     Fault("worker paused", lambda project: paused(project.service("worker")), seconds=30),
     Fault("worker says nothing", lambda project: silent(project.service("worker")), seconds=30),
     Fault("network cut between frontend and worker", lambda project: cut_off(project.service("worker")), seconds=30),
-    Fault("one of two workers killed", lambda project: killed(project.service("worker")), workers=2),
+    Fault("E11: one of two workers killed", lambda project: killed(project.service("worker")), workers=2),
     Fault("frontend killed", lambda project: killed(project.service("frontend")), cuts=True),
     Fault("reference killed", lambda project: killed(project.service("reference")), seconds=5, harmless=True),
     Fault("discovery volume full", lambda project: discovery_full(project.service("frontend")), seconds=20),

@@ -38,7 +38,6 @@ def flood(server: Server, clients: int, requests: int) -> list[Sent]:
 class SlowReading:
     """Memory of the frontend in MiB: before, at its highest while nobody read, and when all had gone."""
 
-    clients: int
     before: float
     highest: float
     after: float
@@ -56,7 +55,7 @@ def slow_readers(server: Server, frontend: Service, clients: int, seconds: float
         for reader in readers:
             reader.result()
     time.sleep(5)
-    return SlowReading(clients, before, highest, frontend.memory_mib)
+    return SlowReading(before, highest, frontend.memory_mib)
 
 
 def _read_slowly(server: Server, leave: threading.Event) -> None:

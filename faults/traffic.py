@@ -78,8 +78,7 @@ def _judge(server: Server, body: Body, expected: str, mode: Mode) -> tuple[Outco
 
 
 def _is_whole(answer: Answer, expected: str) -> bool:
-    (choice,) = answer.choices
-    return (choice.content, choice.finish_reason) == (expected, "stop")
+    return [(choice.content, choice.finish_reason) for choice in answer.choices] == [(expected, "stop")]
 
 
 def _judge_refusal(answer: Refusal) -> tuple[Outcome, str]:

@@ -33,6 +33,7 @@ class Run:
     """All that a run found.
 
     Attributes:
+        again: numbers of the requests that hung beside others, and were sent again alone; their verdict is of that.
         memory: None where the containers are out of reach.
         objections: what may not be and concerns no one request.
     """
@@ -40,6 +41,7 @@ class Run:
     seed: int
     seconds: float
     verdicts: Sequence[Verdict]
+    again: tuple[int, ...]
     memory: Memory | None
     objections: tuple[str, ...]
 
@@ -59,12 +61,11 @@ def terminal_lines(run: Run) -> Iterator[str]:
         cells = "".join(f"{counts[outcome]:>10}" for outcome in outcomes)
         yield f"{kind:<32}{len(of_kind):>7}{cells}  {sum(bool(each.objection) for each in of_kind) or 'nothing'}"
     yield ""
-    gaps = Counter(each.gap for each in run.verdicts if each.gap)
-    for name, count in gaps.most_common():
-        yield f"host gap: {name}: {count}"
     asked = [each for each in run.verdicts if each.reference]
     alike = sum(each.reference is not None and each.frontend.status == each.reference.status for each in asked)
     yield f"the reference was asked {len(asked)} times, and answered with the same status {alike} times"
+    if run.again:
+        yield f"sent again alone, since the engine had others' work to do for so long: {', '.join(map(str, run.again))}"
     if run.memory:
         memory = run.memory
         yield (
@@ -87,6 +88,7 @@ def write(run: Run, results: Path) -> None:
         **(
             {f"frontend, MiB, {name}": round(value) for name, value in asdict(run.memory).items()} if run.memory else {}
         ),
+        "sent again alone": list(run.again),
         "against it": [{"violation": each} for each in run.violations],
         "rows": [_row(each) for each in run.verdicts],
     }
@@ -102,7 +104,6 @@ def _row(verdict: Verdict) -> dict[str, Any]:
         "status": verdict.frontend.status,
         "seconds": round(verdict.frontend.seconds, 3),
         "reference": verdict.reference and f"{verdict.reference.outcome} {verdict.reference.status}",
-        "gap": verdict.gap,
         "objection": verdict.objection,
     }
     answered = verdict.frontend.outcome is Outcome.ANSWERED

@@ -67,7 +67,8 @@ JUDGED = (
     Judged("a model that nobody serves", replace(REFUSED, status=404, said="Model not found"), None, ""),
     Judged("failed alone", FAILED, REFUSED, "failed 500, and the reference refused 400"),
     Judged("both fail", FAILED, FAILED, ""),
-    Judged("failed where the reference hangs", FAILED, HUNG, ""),
+    Judged("failed where the reference hangs", FAILED, HUNG, "failed 500, and the reference hung 0"),
+    Judged("failed where the reference breaks down", FAILED, LOST, "failed 500, and the reference lost 0"),
     Judged("hangs alone", HUNG, FAILED, "hung 0, and the reference failed 500"),
     Judged("both hang", HUNG, HUNG, ""),
     Judged("a broken connection alone", LOST, ANSWERED, "lost 0, and the reference answered 200"),
@@ -83,7 +84,7 @@ def test_what_is_against_an_answer(case: Judged) -> None:
 
 def test_a_run_with_something_against_it(tmp_path: Path) -> None:
     verdicts = [verdict(REQUEST, ANSWERED, None), verdict(REQUEST, FAILED, REFUSED)]
-    run = Run(7, 2.0, verdicts, Memory(100, 200, 110), ("worker has restarted",))
+    run = Run(7, 2.0, verdicts, (3,), Memory(100, 200, 110), ("worker has restarted",))
     violations = [
         "request 3, numbers at their limits: failed 500, and the reference refused 400",
         "worker has restarted",
@@ -92,6 +93,7 @@ def test_a_run_with_something_against_it(tmp_path: Path) -> None:
     lines = list(terminal_lines(run))
     assert lines[-1] == "2 requests of seed 7 in 2 s, 2 violations"
     assert "memory of the frontend: 100 MiB before, 200 at most, 110 after" in lines
+    assert "sent again alone, since the engine had others' work to do for so long: 3" in lines
 
     write(run, tmp_path)
     found = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import signal
+import time
 from typing import TYPE_CHECKING
 
 import pytest
-from local_dynamo import NAMED, LocalDynamo, wait_until
+from local_dynamo import CLIENT, NAMED, LocalDynamo, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,3 +114,19 @@ def test_a_worker_comes_back(dynamo: LocalDynamo, sent: signal.Signals) -> None:
             assert frontend.chat({"say": "Hello"}).status_code in (404, 503)
         with dynamo.worker():
             wait_until(lambda: frontend.models() == ["m"] and frontend.says("Hello"))
+
+
+def test_a_client_that_does_not_read_holds_its_worker_up_and_fills_no_memory(dynamo: LocalDynamo) -> None:
+    text = "amber birch cedar " * 200
+    endless = {"say": text, "times": 50_000}  # 180 MB, which a worker that is not held up has said in some seconds
+    with dynamo.worker("m", "--context-length", "100000"), dynamo.frontend(*NAMED) as frontend:
+        wait_until(lambda: frontend.models() == ["m"])
+        assert frontend.says(text)
+        before = frontend.memory_mib()
+        body = {"model": "m", "messages": [{"role": "user", "content": json.dumps(endless)}], "stream": True}
+        with CLIENT.stream("POST", f"{frontend.url}/v1/chat/completions", json=body) as answer:
+            assert answer.status_code == 200
+            time.sleep(10)
+            grown = frontend.memory_mib() - before
+        assert grown < 40
+        wait_until(lambda: frontend.says("Hello"))

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 WORKER = Path(__file__).with_name("scripted_worker.py")
 TIMEOUT_S = 60.0
-CLIENT = httpx.Client(timeout=TIMEOUT_S)  # one for all, as each takes a while to make
+# One for all, as each takes a while to make; without a worker the front answers 404, and closes the connection unsaid.
+CLIENT = httpx.Client(timeout=TIMEOUT_S, limits=httpx.Limits(max_keepalive_connections=0))
 NAMED = ("--dyn-chat-processor", "sglang-parity")
 
 
@@ -32,10 +33,17 @@ class Frontend:
     Attributes:
         url: where it answers.
         log: file with all that it has printed.
+        process_id: of the process.
     """
 
     url: str
     log: Path
+    process_id: int
+
+    def memory_mib(self) -> float:
+        """Its memory that is in RAM and its own."""
+        status = Path(f"/proc/{self.process_id}/status").read_text(encoding="ascii")
+        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("RssAnon")) / 1024
 
     def models(self) -> list[str]:
         return [model["id"] for model in CLIENT.get(f"{self.url}/v1/models").raise_for_status().json()["data"]]
@@ -74,7 +82,7 @@ class LocalDynamo:
             port = probe.getsockname()[1]
         command = ["-m", "sglang_parity.frontend", "--http-host", "127.0.0.1", "--http-port", str(port)]
         with self._process([*command, *arguments], f"frontend-{port}", environment) as (process, log):
-            frontend = Frontend(f"http://127.0.0.1:{port}", log)
+            frontend = Frontend(f"http://127.0.0.1:{port}", log, process.pid)
             wait_until(lambda: _answers(frontend) or process.poll() is not None)
             yield frontend
 

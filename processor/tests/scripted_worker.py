@@ -6,6 +6,7 @@
     {"say": "Hello", "then": {"finish": "error"}}     ends with that finish reason
     {"say": "Hello", "then": {"end": true}}           ends without one
     {"after_s": 1, ...}                               waits first
+    {"say": "Hello", "times": 9}                      so many items, each with all its tokens, then EOS
 
 A worker with ``--text-input`` answers with a chunk that says what it was sent.
 """
@@ -42,8 +43,9 @@ class ScriptedEngine:
         print(f"request {context.id()} carries {context.trace_headers()}", flush=True)
         order = json.loads(prompt[prompt.rindex(USER) + len(USER) : prompt.rindex(ASSISTANT)])
         await asyncio.sleep(order.get("after_s", 0))
-        for token_id in self._tokenizer.encode(order.get("say", ""), add_special_tokens=False).ids:
-            yield {"token_ids": [token_id], "finish_reason": None, "index": 0}
+        ids = self._tokenizer.encode(order.get("say", ""), add_special_tokens=False).ids
+        for token_ids in [ids] * order["times"] if "times" in order else [[token_id] for token_id in ids]:
+            yield {"token_ids": token_ids, "finish_reason": None, "index": 0}
         then = order.get("then", {"finish": "stop"})
         if "raise" in then:
             raise failure(then)
