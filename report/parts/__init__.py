@@ -9,11 +9,14 @@ from xml.etree import ElementTree
 from report.evidence import Check, Part, State
 from report.steps import Ended, read_record
 
+from .attacked import hostile
 from .broken import faults
-from .figures import figures_of
+from .figures import benchmarks
 from .generated import outputs, requests
 from .live import FILE as LIVE_FILE
 from .live import live_tests
+from .loaded import FILE as LOAD_FILE
+from .loaded import load
 from .recorded import recorded_parity
 from .soaked import soak
 from .tested import commands, what_was_tested
@@ -76,8 +79,8 @@ SOURCES = (
     Source("Generated outputs", "fuzz-outputs", "fuzz/outputs.json", outputs),
     Source("Live tests", "e2e", LIVE_FILE, live_tests),
     Source("Faults", "faults", "faults/results.json", faults),
-    Source("Hostile requests", "hostile", "hostile/results.json", figures_of("Hostile requests")),
-    Source("Benchmarks", "bench", "bench/results.json", figures_of("Benchmarks")),
-    Source("Load and budgets", "load", "load/results.json", figures_of("Load and budgets")),
+    Source("Hostile requests", "hostile", "hostile/results.json", hostile),
+    Source("Benchmarks", "bench", "bench/results.json", benchmarks),
+    Source("Load and budgets", "load", LOAD_FILE, load),
     Source("Soak", "soak", "soak/results.json", soak),
 )

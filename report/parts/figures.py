@@ -1,4 +1,4 @@
-"""Figures of a command that judges them itself, by its exit status: any JSON of plain values and lists of objects."""
+"""The benchmarks, which judge themselves by their exit status: their plain values, and their lists as tables."""
 
 from __future__ import annotations
 
@@ -8,30 +8,25 @@ from typing import TYPE_CHECKING, Any
 from report.evidence import Check, Figure, Part, State, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
 ROWS_SHOWN = 60
 
 
-def figures_of(title: str) -> Callable[[Path], Iterator[Part]]:
-    """Any JSON: its plain values as figures, its lists of objects as tables. How it ended, its command says."""
-
-    def read(path: Path) -> Iterator[Part]:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        content = found if isinstance(found, dict) else {"": found}
-        folder = path.parent
-        raw = sorted(str(file.relative_to(folder.parent)) for file in folder.rglob("*") if file.is_file())
-        figures = tuple(Figure(key, str(value)) for key, value in content.items() if not isinstance(value, list | dict))
-        tables = tuple(
-            _table(key, value)
-            for key, value in content.items()
-            if isinstance(value, list) and value and all(isinstance(row, dict) for row in value)
-        )
-        checks = (Check(f"{folder.name}/{path.name}", State.PASSED, "is there"),)
-        yield Part(title, tuple(raw[:ROWS_SHOWN]), checks, figures, tables)
-
-    return read
+def benchmarks(path: Path) -> Iterator[Part]:
+    """A target that is missed is shown, and no failure: how the run ended, its command says."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    folder = path.parent
+    raw = sorted(str(file.relative_to(folder.parent)) for file in folder.rglob("*") if file.is_file())
+    figures = tuple(Figure(key, str(value)) for key, value in found.items() if not isinstance(value, list | dict))
+    tables = tuple(
+        _table(key, value)
+        for key, value in found.items()
+        if isinstance(value, list) and value and all(isinstance(row, dict) for row in value)
+    )
+    checks = (Check(f"{folder.name}/{path.name}", State.PASSED, "is there"),)
+    yield Part("Benchmarks", tuple(raw), checks, figures, tables)
 
 
 def _table(title: str, rows: list[dict[str, Any]]) -> Table:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from itertools import product
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from report.commit import Commit
+from report.parts.loaded import FILES as LOAD_FILES
 from report.parts.recorded import FAMILIES, FIXTURES
 from report.steps import ROOT, STEPS, Ended, log_of, write_record
 
@@ -30,8 +32,11 @@ def whole_folder(results: Path) -> None:
     write_json(results / "faults" / "results.json", {"rows": [FAULT], "not_run": []})
     write_json(results / "soak" / "results.json", SOAK)
     (results / "soak" / "report.html").touch()
-    for name in ("hostile", "bench", "load"):
-        write_json(results / name / "results.json", {"seed": 0, "rows": [{"measure": f"{name} measure", "ours": 1.25}]})
+    write_json(results / "hostile" / "results.json", HOSTILE)
+    write_json(results / "bench" / "results.json", {"seed": 0, "rows": [{"measure": "prefill", "ours": 1.25}]})
+    write_json(results / "load" / "run.json", LOAD)
+    for file in LOAD_FILES:
+        (results / file).touch()
 
 
 FUZZED_REQUESTS = {
@@ -56,6 +61,66 @@ SOAK = {
     "minutes": 30.0,
     "checks": [{"name": "memory of frontend is flat", "ok": True, "said": "150, then 151 MiB; at most 160"}],
     "rows": [{"kind": "short answer", "sent": 7, "right": 7, "wrong": ""}],
+}
+HOSTILE = {
+    "seed": 0,
+    "requests": 10_000,
+    "violations": 0,
+    "seconds": 268,
+    "frontend, MiB, highest": 1016,
+    "against it": [],
+    "rows": [
+        {"number": 0, "kind": "deep nesting", "outcome": "refused", "status": 400, "objection": ""},
+        {"number": 1, "kind": "deep nesting", "outcome": "answered", "status": 200, "objection": ""},
+        {"number": 2, "kind": "no UTF-8", "outcome": "refused", "status": 400, "objection": ""},
+    ],
+}
+
+
+def load_step(number: int, server: str, users: float) -> dict[str, Any]:
+    latencies = {
+        f"{measure}_p{percent}": 12345.678901 * users / percent
+        for measure in ("ttft", "ttst", "itl", "tpot", "e2e")
+        for percent in (50, 95, 99)
+    }
+    return {
+        "step": number,
+        "server": server,
+        "load": users,
+        "unit": "users",
+        "began": 18.76 * number,
+        "ended": 18.76 * (number + 1),
+        "requests": 141,
+        "failures": 0,
+        **latencies,
+        "output_tokens_per_s": 415.4920634920635,
+        "output_tokens_per_s_per_user": 415.4920634920635 / users,
+        "prompt_tokens_per_s": 2969.5873015873017,
+        "knee": False,
+    }
+
+
+BUDGET = {"limit": "failed requests, the worse server", "allowed": "at most 0.005", "measured": "0", "ok": True}
+NOTHING_ACCEPTED = {
+    "limit": "the same TTFT ratio over the last accepted run's",
+    "allowed": "at most 2",
+    "measured": "no run was accepted yet: make load ACCEPT=1",
+    "ok": None,
+}
+LOAD = {
+    "commit": COMMIT.id,
+    "model": "stand-in",
+    "workload": "mixed",
+    "loop": "closed",
+    "seconds": 150.0,
+    "seed": 0,
+    "valid": True,
+    "invalid_because": [],
+    "steps": [
+        load_step(number, server, users)
+        for number, (users, server) in enumerate(product((1.0, 4.0, 16.0, 32.0), ("frontend", "reference")))
+    ],
+    "budgets": [BUDGET, NOTHING_ACCEPTED],
 }
 VERSIONS = {"model": "stand-in", "git commit": COMMIT.id, "image of frontend": "frontend sha256:12", "CPU": "2 cores"}
 STOCK = {"title": "Stock processors", "note": "", "head": ["processor", "as SGLang"], "rows": [["dynamo", "9 of 10"]]}

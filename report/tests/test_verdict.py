@@ -12,18 +12,24 @@ import pytest
 
 from report.evidence import Check, Part, Report, State, Verdict
 from report.parts import read_parts
+from report.parts.loaded import NOT_APPLICABLE, load
 from report.parts.recorded import FIXTURE_LIST, fixture_list
 from report.parts.tested import scope_of
-from report.steps import read_record, write_record
+from report.steps import ROOT, read_record, write_record
 
 from .folder import (
+    BUDGET,
     COMMIT,
     FAULT,
     FUZZED_OUTPUTS,
     FUZZED_REQUESTS,
+    HOSTILE,
+    LOAD,
+    NOTHING_ACCEPTED,
     SOAK,
     live_check,
     live_results,
+    load_step,
     whole_folder,
     write_json,
 )
@@ -73,7 +79,7 @@ def test_an_empty_folder_names_all_that_is_missing(tmp_path: Path) -> None:
         "missing: `make faults` writes faults/results.json",
         "missing: `make hostile` writes hostile/results.json",
         "missing: `make bench` writes bench/results.json",
-        "missing: `make load` writes load/results.json",
+        "missing: `make load` writes load/run.json",
         "missing: `make soak` writes soak/results.json",
     }
 
@@ -311,6 +317,59 @@ SPOILED = (
         "not run",
     ),
     Spoiled(
+        "a hostile request was answered as it must not be",
+        overwrite(
+            "hostile/results.json", {**HOSTILE, "violations": 1, "against it": [{"violation": "request 7: 500"}]}
+        ),
+        "Hostile requests",
+        "no violations",
+        State.FAILED,
+        "request 7: 500",
+    ),
+    Spoiled(
+        "few hostile requests were sent",
+        overwrite("hostile/results.json", {**HOSTILE, "requests": 500}),
+        "Hostile requests",
+        "10000 requests",
+        State.NOT_RUN,
+        "only 500: a run of part of them is not the full one",
+    ),
+    Spoiled(
+        "a load run does not count",
+        overwrite("load/run.json", {**LOAD, "valid": False, "invalid_because": ["it was stopped", "others ran"]}),
+        "Load and budgets",
+        "the run counts",
+        State.NOT_RUN,
+        "it was stopped; others ran",
+    ),
+    Spoiled(
+        "a limit of the load did not hold",
+        overwrite("load/run.json", {**LOAD, "budgets": [{**BUDGET, "measured": "0.25", "ok": False}]}),
+        "Load and budgets",
+        "failed requests, the worse server",
+        State.FAILED,
+        "0.25; at most 0.005",
+    ),
+    Spoiled(
+        "a limit of the load was not checked",
+        overwrite("load/run.json", {**LOAD, "budgets": [{**BUDGET, "measured": "no step was run", "ok": None}]}),
+        "Load and budgets",
+        "failed requests, the worse server",
+        State.NOT_RUN,
+        "no step was run; at most 0.005",
+    ),
+    Spoiled(
+        "a load run is beside an accepted one of another kind",
+        overwrite(
+            "load/run.json",
+            {**LOAD, "budgets": [{**NOTHING_ACCEPTED, "measured": "the accepted run had another load"}]},
+        ),
+        "Load and budgets",
+        "the same TTFT ratio over the last accepted run's",
+        State.NOT_RUN,
+        "the accepted run had another load; at most 2",
+    ),
+    Spoiled(
         "something grew",
         overwrite("soak/results.json", {**SOAK, "checks": [{"name": "memory", "ok": False, "said": "1, then 9"}]}),
         "Soak",
@@ -375,6 +434,43 @@ def test_host_gaps_stand_apart_with_both_sides(tmp_path: Path) -> None:
     (gaps,) = (part for part in report_of(tmp_path).parts if part.title == "Host gaps")
     said = "SGLang: takes it; Dynamo: refuses it"
     assert gaps.checks == (Check("host gap in the request · case · stream", State.PASSED, said),)
+
+
+def test_a_limit_with_nothing_to_hold_against_is_shown_and_no_check(tmp_path: Path) -> None:
+    whole_folder(tmp_path)
+    (part,) = (part for part in report_of(tmp_path).parts if part.title == "Load and budgets")
+    assert [check.name for check in part.checks] == ["the run counts", "failed requests, the worse server"]
+    limits, _ = part.tables
+    assert [row[-1] for row in limits.rows] == ["yes", "–"]
+    said = (ROOT / "loadtest" / "budgets.py").read_text(encoding="utf-8")
+    assert [reason for reason in NOT_APPLICABLE if reason not in said] == []
+
+
+def test_what_was_measured_in_a_load_run_that_does_not_count_is_not_judged(tmp_path: Path) -> None:
+    broken = {**BUDGET, "measured": "0.25", "ok": False}
+    write_json(tmp_path / "run.json", {**LOAD, "valid": False, "budgets": [broken]})
+    (part,) = load(tmp_path / "run.json")
+    assert [check.name for check in part.checks] == ["the run counts"]
+    assert part.tables[0].rows == ((*list(broken.values())[:3], "the run does not count"),)
+
+
+def test_each_step_of_a_load_run_is_a_row_with_a_name_of_its_own(tmp_path: Path) -> None:
+    turns = [load_step(0, "frontend", 1), load_step(1, "reference", 4), load_step(2, "frontend", 1)]
+    silent = {**load_step(3, "frontend", 2.5), "unit": "requests/s", "itl_p50": None}
+    write_json(tmp_path / "run.json", {**LOAD, "steps": [*turns, silent]})
+    (part,) = load(tmp_path / "run.json")
+    table = part.tables[1]
+    assert table.head[0] == "server and load"
+    assert len(table.head) == 7
+    assert [row[0] for row in table.rows] == [
+        "frontend, 1 user",
+        "reference, 4 users",
+        "frontend, 1 user, turn 2",
+        "frontend, 2.5 requests/s",
+    ]
+    assert table.rows[0][1:] == ("141", "0", "246.9", "130", "246.9", "415.5")
+    assert table.rows[3][5] == "–"
+    assert part.raw[0] == "load/report.html"
 
 
 def test_figures_of_a_command_that_judges_itself(tmp_path: Path) -> None:
