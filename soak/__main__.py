@@ -1,13 +1,16 @@
 """Soaks the running stack: ``python -m soak [--minutes M] [--clients N] [--seed S]``.
 
-Exit status 1 where memory, file descriptors or latency are not flat, or an answer was not as it should be.
+Exit status 1 where memory, file descriptors or latency are not flat, an answer was not as it should be, a sample is
+missing, a service restarted, or it was interrupted. What was found until then is written all the same.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from e2e.stack import ROOT, Project, Stack, StackError, open_stack
@@ -32,6 +35,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=6, help="requests at any time, at most (default: 6)")
     parser.add_argument("--seed", type=int, default=0, help="same seed, same requests (default: 0)")
     options = parser.parse_args()
+    shutil.rmtree(RESULTS, ignore_errors=True)  # what an earlier soak found is none of this one
     try:
         with open_stack() as stack:
             if stack.project is None:
@@ -39,26 +43,41 @@ def main() -> None:
             soak = run(stack, stack.project, options)
     except StackError as error:
         sys.exit(f"nothing was run: {error}")
-    write(soak, RESULTS)
     print("\n".join(terminal_lines(soak)))
     print(f"report: {report_in(RESULTS)}")
     sys.exit(0 if all(check.ok for check in soak.checks) else 1)
 
 
 def run(stack: Stack, project: Project, options: argparse.Namespace) -> Soak:
-    seconds = 60.0 * options.minutes
+    """Soaks the stack, and writes what was found, also of a soak that is interrupted or breaks."""
+    wanted = 60.0 * options.minutes
+    samples = Samples()
+    traffic = Traffic(stack.frontend, options.clients, options.seed)
+    seconds = 0.0
+    try:
+        with traffic:
+            try:
+                with suppress(KeyboardInterrupt):
+                    sample(samples, project, traffic, wanted)
+            finally:
+                seconds = min(wanted, time.monotonic() - samples.started)
+    finally:
+        soak = soaked(stack.frontend.model, wanted, seconds, traffic.done, samples)
+        write(soak, RESULTS)
+    return soak
+
+
+def sample(samples: Samples, project: Project, traffic: Traffic, seconds: float) -> None:
+    """Takes samples for so many ``seconds``, and says how far it has come."""
     period = max(SHORTEST, seconds / SAMPLES)
-    with Traffic(stack.frontend, options.clients, options.seed) as traffic:
-        samples = Samples()
-        said = 0.0
-        while (now := time.monotonic() - samples.started) < seconds:
-            samples.take(project, traffic)
-            if now >= said + SAID_EVERY:
-                said = now
-                wrong = sum(each.sent.outcome is not Outcome.RIGHT for each in traffic.done)
-                print(f"{now / 60:4.0f} min  {len(traffic.done)} requests, {wrong} not as they should be", flush=True)
-            time.sleep(max(0.0, samples.started + now + period - time.monotonic()))
-    return soaked(stack.frontend.model, seconds, traffic.done, list(samples.series()))
+    said = 0.0
+    while (now := time.monotonic() - samples.started) < seconds:
+        samples.take(project, traffic.done)
+        if now >= said + SAID_EVERY:
+            said = now
+            wrong = sum(each.sent.outcome is not Outcome.RIGHT for each in traffic.done)
+            print(f"{now / 60:4.0f} min  {len(traffic.done)} requests, {wrong} not as they should be", flush=True)
+        time.sleep(max(0.0, samples.started + now + period - time.monotonic()))
 
 
 def report_in(results: Path) -> str:

@@ -20,7 +20,10 @@ from .traffic import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from .samples import Samples
     from .traffic import Done
+
+MISSED_SHOWN = 5  # samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +57,48 @@ class Soak:
     series: tuple[Series, ...]
 
 
-def soaked(model: str, seconds: float, done: Sequence[Done], series: Sequence[Series]) -> Soak:
-    """Judges ``seconds`` of traffic."""
+def soaked(model: str, wanted: float, seconds: float, done: Sequence[Done], samples: Samples) -> Soak:
+    """Judges the ``seconds`` of traffic that there were, of those ``wanted``."""
     rows = tuple(_rows(done))
-    checks = (*(_flat(each, seconds) for each in series), *_right(rows))
+    series = tuple(samples.series())
+    checks = (
+        _whole(wanted, seconds),
+        _sampled(samples),
+        *_restarts(samples),
+        *(_flat(each, seconds) for each in series),
+        *_right(rows),
+    )
     ended = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
-    return Soak(model, ended, seconds / 60, checks, rows, tuple(series))
+    return Soak(model, ended, seconds / 60, checks, rows, series)
+
+
+def _whole(wanted: float, seconds: float) -> Check:
+    ok = seconds >= wanted
+    said = f"{wanted / 60:g} minutes" if ok else f"it ended after {seconds / 60:.1f} of {wanted / 60:g} minutes"
+    return Check("it ran to its end", ok, said)
+
+
+def _sampled(samples: Samples) -> Check:
+    missed = samples.missed
+    if not missed:
+        return Check("every sample was taken", samples.taken > 0, f"{samples.taken} of {samples.taken}")
+    named = "; ".join(missed[:MISSED_SHOWN]) + (
+        f"; and {len(missed) - MISSED_SHOWN} more" * (len(missed) > MISSED_SHOWN)
+    )
+    return Check("every sample was taken", ok=False, said=f"{samples.taken} of {samples.taken + len(missed)}: {named}")
+
+
+def _restarts(samples: Samples) -> Iterator[Check]:
+    for name, starts in samples.starts.items():
+        said = f"it started at {', then at '.join(sorted(starts))}" if starts else "no sample"
+        yield Check(f"{name} did not restart", len(starts) == 1, said)
 
 
 def _flat(series: Series, seconds: float) -> Check:
     found = trend(series, seconds)
     if found is None:
-        return Check(f"{series.name} is flat", ok=False, said=f"cannot be told of {len(series.points)} values")
+        said = f"cannot be told of {len(series.points)} values" if series.points else "no sample"
+        return Check(f"{series.name} is flat", ok=False, said=said)
     said = f"{found.first:.0f}, then {found.last:.0f} {series.unit}".rstrip()
     return Check(f"{series.name} is flat", found.flat, f"{said}; at most {found.allowed:.0f}")
 
