@@ -102,9 +102,9 @@ class Traffic:
                 case = rng.choice(list(REFUSALS["refusals"].values()))
                 return refused(self._server, case["request"], case["reference"]["status"])
             case Kind.LEFT_EARLY:
-                return left(self._hasty)
+                return left(self._hasty, patient=False)
             case Kind.LEFT_LATE:
-                return left(self._server)
+                return left(self._server, patient=True)
             case Kind.TOOL_CALL:
                 return called(self._server, number, mode)
             case Kind.LONG_PROMPT:
@@ -147,8 +147,8 @@ def refused(server: Server, body: Body, status: int) -> Sent:
     return Sent(started, time.monotonic() - started, outcome, detail)
 
 
-def left(server: Server) -> Sent:
-    """Leaves a long answer: before it begins, where the client of ``server`` has no patience, else after some of it."""
+def left(server: Server, *, patient: bool) -> Sent:
+    """Leaves a long answer: after some of it, or, where the client is not ``patient``, when nothing comes at once."""
     started = time.monotonic()
     status = 200
     try:
@@ -156,8 +156,9 @@ def left(server: Server) -> Sent:
             status = response.status_code
             for _ in itertools.islice(response.iter_raw(), PIECES):
                 pass
-    except httpx.ReadTimeout:
-        pass
+    except httpx.ReadTimeout as error:
+        if patient:
+            return Sent(started, time.monotonic() - started, Outcome.HUNG, repr(error))
     except httpx.TransportError as error:
         return Sent(started, time.monotonic() - started, Outcome.WRONG, repr(error))
     outcome, detail = (Outcome.RIGHT, "") if status == 200 else (Outcome.WRONG, f"status {status}")
