@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from e2e.stack import ROOT, Project, Stack, StackError, open_stack
 from faults.traffic import Outcome
+from report.commit import current_commit
 
 from .outcome import Soak, soaked, terminal_lines, write
 from .samples import Samples
@@ -50,6 +51,7 @@ def main() -> None:
 
 def run(stack: Stack, project: Project, options: argparse.Namespace) -> Soak:
     """Soaks the stack, and writes what was found, also of a soak that is interrupted or breaks."""
+    commit = str(current_commit())
     wanted = 60.0 * options.minutes
     samples = Samples()
     traffic = Traffic(stack.frontend, options.clients, options.seed)
@@ -62,7 +64,7 @@ def run(stack: Stack, project: Project, options: argparse.Namespace) -> Soak:
             finally:
                 seconds = min(wanted, time.monotonic() - samples.started)
     finally:
-        soak = soaked(stack.frontend.model, wanted, seconds, traffic.done, samples)
+        soak = soaked(commit, stack.frontend.model, wanted, seconds, traffic.done, samples)
         write(soak, RESULTS)
     return soak
 

@@ -47,8 +47,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Soak:
-    """All that a soak found; ``ended`` in UTC."""
+    """All that a soak found; ``commit`` is what was checked out when it began, ``ended`` in UTC."""
 
+    commit: str
     model: str
     ended: str
     minutes: float
@@ -57,7 +58,7 @@ class Soak:
     series: tuple[Series, ...]
 
 
-def soaked(model: str, wanted: float, seconds: float, done: Sequence[Done], samples: Samples) -> Soak:
+def soaked(commit: str, model: str, wanted: float, seconds: float, done: Sequence[Done], samples: Samples) -> Soak:
     """Judges the ``seconds`` of traffic that there were, of those ``wanted``."""
     rows = tuple(_rows(done))
     series = tuple(samples.series())
@@ -69,7 +70,7 @@ def soaked(model: str, wanted: float, seconds: float, done: Sequence[Done], samp
         *_right(rows),
     )
     ended = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
-    return Soak(model, ended, seconds / 60, checks, rows, series)
+    return Soak(commit, model, ended, seconds / 60, checks, rows, series)
 
 
 def _whole(wanted: float, seconds: float) -> Check:

@@ -18,6 +18,7 @@ from .live import live_tests
 from .loaded import FILE as LOAD_FILE
 from .loaded import load
 from .recorded import recorded_parity
+from .soaked import FILE as SOAK_FILE
 from .soaked import soak
 from .tested import commands, what_was_tested
 from .tests import tests_of
@@ -82,5 +83,5 @@ SOURCES = (
     Source("Hostile requests", "hostile", "hostile/results.json", hostile),
     Source("Benchmarks", "bench", "bench/results.json", benchmarks),
     Source("Load and budgets", "load", LOAD_FILE, load),
-    Source("Soak", "soak", "soak/results.json", soak),
+    Source("Soak", "soak", SOAK_FILE, soak),
 )

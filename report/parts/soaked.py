@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+FILE = "soak/results.json"
 WANTED = 30  # minutes
 
 
@@ -25,4 +26,4 @@ def soak(path: Path) -> Iterator[Part]:
         Figure("minutes", f"{found['minutes']:g}"),
         Figure("requests", str(sum(row["sent"] for row in found["rows"]))),
     )
-    yield Part("Soak", ("soak/report.html", f"soak/{path.name}"), checks, figures, listed=True)
+    yield Part("Soak", ("soak/report.html", FILE), checks, figures, listed=True)

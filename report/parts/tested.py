@@ -9,6 +9,8 @@ from report.evidence import Check, Figure, Part, State
 from report.steps import RECORD, ROOT, STEPS, Ended, has_target, log_of
 
 from .live import FILE as LIVE_FILE
+from .loaded import FILE as LOAD_FILE
+from .soaked import FILE as SOAK_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +47,9 @@ def what_was_tested(results: Path, commit: Commit, record: dict[str, Ended]) -> 
     seen = {f"`{ended.command}`": ended.commit for ended in record.values()}
     if tested := versions.pop("git commit", ""):
         seen["`make e2e`"] = tested
+    for who, file in (("`make load`", LOAD_FILE), ("`make soak`", SOAK_FILE)):
+        if tested := _commit_in(results / file):
+            seen[who] = tested
     return Part(
         "What was tested",
         (LIVE_FILE,) if versions else (),
@@ -55,6 +60,14 @@ def what_was_tested(results: Path, commit: Commit, record: dict[str, Ended]) -> 
             *(Figure(what, value) for what, value in versions.items()),
         ),
     )
+
+
+def _commit_in(path: Path) -> str:
+    """What the run of a file was on; empty where there is none to read, which its own part says."""
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8")).get("commit", "a commit that it does not name"))
+    except (FileNotFoundError, ValueError, AttributeError):
+        return ""
 
 
 def _one_commit(commit: Commit, seen: dict[str, str]) -> Check:

@@ -58,6 +58,7 @@ FAULT = {
     "objections": [],
 }
 SOAK = {
+    "commit": COMMIT.id,
     "minutes": 30.0,
     "checks": [{"name": "memory of frontend is flat", "ok": True, "said": "150, then 151 MiB; at most 160"}],
     "rows": [{"kind": "short answer", "sent": 7, "right": 7, "wrong": ""}],

@@ -211,6 +211,22 @@ SPOILED = (
         "`make e2e` ran on feed and changes",
     ),
     Spoiled(
+        "the load ran on another commit",
+        overwrite("load/run.json", {**LOAD, "commit": "feed"}),
+        "What was tested",
+        "all results are of the commit that is checked out",
+        State.NOT_RUN,
+        "`make load` ran on feed",
+    ),
+    Spoiled(
+        "the soak does not say what it ran on",
+        overwrite("soak/results.json", {key: value for key, value in SOAK.items() if key != "commit"}),
+        "What was tested",
+        "all results are of the commit that is checked out",
+        State.NOT_RUN,
+        "`make soak` ran on a commit that it does not name",
+    ),
+    Spoiled(
         "a version is not known",
         live_version("CPU", "unknown: no /proc"),
         "What was tested",
@@ -233,6 +249,14 @@ SPOILED = (
         "soak/results.json",
         State.NOT_RUN,
         "outdated: older than commit c0ffee00",
+    ),
+    Spoiled(
+        "a file with a commit is of another form",
+        overwrite("soak/results.json", []),
+        "Soak",
+        "soak/results.json",
+        State.NOT_RUN,
+        "cannot be read: TypeError('list indices must be integers or slices, not str')",
     ),
     Spoiled(
         "a file is of another form",

@@ -97,7 +97,7 @@ def samples_of(case: Judged) -> Samples:
 
 
 def soak_of(case: Judged) -> Soak:
-    return soaked("stand-in", SECONDS, case.seconds, case.done, samples_of(case))
+    return soaked("c0ffee", "stand-in", SECONDS, case.seconds, case.done, samples_of(case))
 
 
 @pytest.mark.parametrize("case", JUDGED, ids=[case.name for case in JUDGED])
@@ -106,7 +106,7 @@ def test_judged(case: Judged) -> None:
 
 
 def test_nothing_is_flat_of_what_was_never_sampled() -> None:
-    soak = soaked("stand-in", SECONDS, SECONDS, RIGHT, Samples())
+    soak = soaked("c0ffee", "stand-in", SECONDS, SECONDS, RIGHT, Samples())
     failing = {check.name for check in soak.checks if not check.ok}
     assert failing == {
         "every sample was taken",
@@ -125,6 +125,7 @@ def test_what_is_written(tmp_path: Path) -> None:
     soak = soak_of(Judged("memory creeps up", [], worker=CREEPING))
     write(soak, tmp_path)
     found = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert found["commit"] == "c0ffee"
     assert (found["minutes"], len(found["checks"]), len(found["series"])) == (10, 10 + len(Kind), 6)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     plots = [ElementTree.fromstring(f"<svg {rest.partition('</svg>')[0]}</svg>") for rest in page.split("<svg")[1:]]
