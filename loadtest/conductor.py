@@ -15,7 +15,8 @@ from containers import Containers
 from generator import Sample
 from gevent.event import Event
 from locust.runners import MasterRunner
-from plan import SERVERS, Loop, Step, plan
+from outcome import INVALID
+from plan import SERVERS, LoadError, Loop, Step, plan, rates, user_counts
 from record import Record
 from summary import Done
 from workload import STAND_IN
@@ -87,7 +88,7 @@ class Conductor:
         if options.rate:
             options.num_users = options.expect_workers  # one user of each process sends all that is due
         elif options.ladder:
-            options.num_users = int(max(numbers(options.ladder)))
+            options.num_users = int(max(user_counts(options.ladder)))
         self._users = options.num_users or 1
         if options.num_users:  # each process gets as many as any other, and a step is shared out to the first of each
             options.num_users = -(-options.num_users // options.expect_workers) * options.expect_workers
@@ -110,18 +111,27 @@ class Conductor:
             greenlet.kill(block=False)
 
     def _conduct(self) -> None:
-        self._run = run = self._plan()
-        fits = {name: asdict(fit) for name, fit in self._prompts.fits(run.workload, self._scripted(run)).items()}
+        try:
+            run = self._plan()
+            fits = {name: asdict(fit) for name, fit in self._prompts.fits(run.workload, self._scripted(run)).items()}
+        except Exception as error:  # nobody waits for this greenlet: what it does not say would look like a hang
+            _log.error("no run: %s: %s", type(error).__name__, error)
+            self._environment.process_exit_code = INVALID
+        else:
+            self._run = run
+            self._lead(run, fits)
+        if self._environment.web_ui:
+            self._runner.stop()
+        else:
+            self._runner.quit()
+
+    def _lead(self, run: Run, fits: dict[str, Any]) -> None:
         watching = gevent.spawn(run.containers.watch, run.clock)
         try:
             for step in run.steps:
                 self._take(step, run, fits)
         finally:
             watching.kill(block=False)
-        if self._environment.web_ui:
-            self._runner.stop()
-        else:
-            self._runner.quit()
 
     def _take(self, step: Step, run: Run, fits: dict[str, Any]) -> None:
         _log.info(
@@ -177,7 +187,9 @@ class Conductor:
         assert options is not None
         loop: Loop = options.arrivals if options.rate else "closed"
         users = float(self._runner.target_user_count if self._environment.web_ui else self._users)
-        levels = numbers(options.rate) or numbers(options.ladder) or [users]
+        if users < 1:
+            raise LoadError(f"there are no {users:g} users")
+        levels = rates(options.rate) or user_counts(options.ladder) or [users]
         servers = SERVERS if options.server == "both" else (options.server,)
         seconds = self._seconds
         if options.run_time:  # the web page's
@@ -188,11 +200,6 @@ class Conductor:
 
     def _scripted(self, run: Run) -> bool:
         return set(run.models.values()) == {STAND_IN}
-
-
-def numbers(text: str | None) -> list[float]:
-    """Comma-separated levels of load."""
-    return [float(part) for part in (text or "").split(",") if part.strip()]
 
 
 def _model(url: str) -> str:

@@ -13,6 +13,7 @@ import logging
 import os
 import subprocess
 import sys
+from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from dotenv import dotenv_values
 from locust import events
 from locust.runners import MasterRunner, WorkerRunner
 from outcome import exit_status, outcome
-from plan import SERVERS
+from plan import SERVERS, LoadError, rates, user_counts
 from prompts import Prompts
 from tab import Tab
 from turns import Turn, Turns
@@ -35,6 +36,7 @@ from workload import names
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
+    from collections.abc import Callable
 
     from locust.env import Environment
 
@@ -60,14 +62,37 @@ def _options(parser: ArgumentParser) -> None:
         help="What is asked: a file in loadtest/workloads (default: mixed)",
     )
     add("--server", choices=("both", *SERVERS), default="both", help="Which servers take turns (default: both)")
-    add("--ladder", default="", help="Numbers of users, one step each: 1,2,4,8. Finds the knee")
-    add("--rate", default="", help="Arrivals a second, one step each: 2,4,8. An open loop, instead of users")
+    add(
+        "--ladder",
+        type=_checked(user_counts),
+        default="",
+        help="Numbers of users, one step each: 1,2,4,8. Finds the knee",
+    )
+    add(
+        "--rate",
+        type=_checked(rates),
+        default="",
+        help="Arrivals a second, one step each: 2,4,8. An open loop, instead of users",
+    )
     add("--arrivals", choices=("constant", "poisson"), default="poisson", help="Of an open loop (default: poisson)")
     add("--request-timeout", type=float, default=60, help="Seconds until a request counts as failed (default: 60)")
     add("--seed", default="", help="Of the words in the prompts; by default new each time, so that no cache knows them")
     add("--budgets", default=str(ROOT / "loadtest" / "budgets.yaml"), help="File of the limits that a run must keep to")
     add("--results", default=str(ROOT / "results" / "load"), help="Folder for the figures, which is emptied")
     add("--checkpoint", default="", help="Folder of the served checkpoint's tokenizer (default: the stand-in's)")
+
+
+def _checked(read: Callable[[str], object]) -> Callable[[str], str]:
+    """The type of an option that is kept as it was typed, since the web page shows it and sends it back."""
+
+    def check(text: str) -> str:
+        try:
+            read(text)
+        except LoadError as error:
+            raise ArgumentTypeError(str(error)) from None
+        return text
+
+    return check
 
 
 @events.init.add_listener

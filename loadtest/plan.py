@@ -6,6 +6,7 @@ drifts while a test runs, a clock frequency or a neighbour, hits both.
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -19,6 +20,10 @@ SERVERS = ("frontend", "reference")
 TURNS = 2  # of each server, where there is one level of load
 WARM_UP_S, WARM_UP_SHARE = 3.0, 0.25
 REQUESTS_OF_A_TURN = 1_000_000  # numbers set aside, so that no request is asked twice
+
+
+class LoadError(ValueError):
+    """A load that no step can have; the text names it, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,40 @@ def plan(servers: Sequence[str], levels: Sequence[float], loop: Loop, seconds: f
         for turn, level in enumerate(turns)
         for place, server in enumerate(servers)
     ]
+
+
+def user_counts(text: str) -> list[float]:
+    """Levels of a closed loop, comma-separated.
+
+    Raises:
+        LoadError: one is no number of users.
+    """
+    levels = _levels(text)
+    if broken := [level for level in levels if not level.is_integer()]:
+        raise LoadError(f"there are no {broken[0]:g} users: a level is a whole number from 1 up, not {text!r}")
+    return levels
+
+
+def rates(text: str) -> list[float]:
+    """Levels of an open loop, comma-separated, in arrivals a second.
+
+    Raises:
+        LoadError: one is no rate.
+    """
+    return _levels(text)
+
+
+def _levels(text: str) -> list[float]:
+    levels = []
+    for part in filter(str.strip, text.split(",")):
+        try:
+            level = float(part)
+        except ValueError:
+            raise LoadError(f"{part.strip()!r} is no number, in {text!r}") from None
+        if not 0 < level < math.inf:
+            raise LoadError(f"a level is a number above 0, not {part.strip()!r}, in {text!r}")
+        levels.append(level)
+    return levels
 
 
 def arrivals(step: Step) -> Iterator[float]:

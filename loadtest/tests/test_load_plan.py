@@ -2,9 +2,13 @@ from __future__ import annotations
 
 from itertools import islice
 from statistics import mean
+from typing import TYPE_CHECKING
 
 import pytest
-from plan import REQUESTS_OF_A_TURN, SERVERS, Step, arrivals, plan
+from plan import REQUESTS_OF_A_TURN, SERVERS, LoadError, Step, arrivals, plan, rates, user_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def test_one_level_is_two_turns_of_each_server() -> None:
@@ -40,6 +44,28 @@ def test_the_warm_up_is_a_quarter_of_a_short_step(seconds: float, warm_up: float
 @pytest.mark.parametrize(("loop", "unit"), [("closed", "users"), ("constant", "requests/s"), ("poisson", "requests/s")])
 def test_a_load_has_a_unit(loop: str, unit: str) -> None:
     assert plan(["frontend"], [1], loop, 10)[0].unit == unit  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "said"),
+    [
+        (user_counts, "1,x", "'x' is no number"),
+        (user_counts, "0,4", "above 0, not '0'"),
+        (user_counts, "4,-1", "above 0, not '-1'"),
+        (user_counts, "1.5", "no 1.5 users"),
+        (rates, "2,x", "'x' is no number"),
+        (rates, "0", "above 0, not '0'"),
+        (rates, "nan", "above 0, not 'nan'"),
+        (rates, "inf", "above 0, not 'inf'"),
+    ],
+)
+def test_a_load_that_no_step_can_have_is_refused(read: Callable[[str], list[float]], text: str, said: str) -> None:
+    with pytest.raises(LoadError, match=said):
+        read(text)
+
+
+def test_levels_are_read_as_they_stand() -> None:
+    assert (user_counts(" 8, 1,"), user_counts(""), rates("0.5,2")) == ([8, 1], [], [0.5, 2])
 
 
 def test_constant_arrivals_are_a_period_apart() -> None:

@@ -175,6 +175,22 @@ def test_a_server_that_is_down_fails_and_is_not_flooded(stub_url: str, checkpoin
     assert down.status == 1, down.printed
 
 
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (("--ladder", "0,4"), "argument --ladder: a level is a number above 0, not '0'"),
+        (("--ladder", "1.5"), "argument --ladder: there are no 1.5 users"),
+        (("--rate", "2,x"), "argument --rate: 'x' is no number"),
+    ],
+)
+def test_a_level_that_cannot_be_is_refused_by_name(
+    checkpoint: Path, tmp_path: Path, option: tuple[str, str], said: str
+) -> None:
+    refused = locust(tmp_path, checkpoint, NOWHERE, NOWHERE, *option, "-t", "2s")
+    assert said in refused.printed
+    assert (refused.status, list(tmp_path.iterdir())) == (2, []), refused.printed
+
+
 def test_an_open_loop_counts_from_when_a_request_is_due(stub_url: str, checkpoint: Path, tmp_path: Path) -> None:
     asked = ("--server", "frontend", "--rate", "8,16", "--arrivals", "constant", "-t", "4s", "--workload", "short-chat")
     finished = locust(tmp_path, checkpoint, f"{stub_url}/right", NOWHERE, *asked)
