@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from report.assemble import content_of
 from report.changes import changes
 from report.evidence import Check, Figure, Part, Report, State, Table
@@ -65,6 +67,55 @@ def test_what_changed() -> None:
             ("Part: new: y", "–", "7"),
         ),
     }
+
+
+def report_with(value: str, *, figure: str = "", column: str = "", row: str = "row") -> Report:
+    """One value: of a figure, or of a table's cell."""
+    figures = (Figure(figure, value),) if figure else ()
+    tables = () if figure else (Table("", ("", column), ((row, value),)),)
+    return Report("now", "a" * 40, "scope", (Part("Part", figures=figures, tables=tables),))
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "shown"),
+    [
+        (report_with("9", figure="seconds"), report_with("8", figure="seconds"), ()),
+        (report_with("33 s", column="recovery"), report_with("34 s", column="recovery"), ()),
+        (
+            report_with("33 s", column="recovery"),
+            report_with("none", column="recovery"),
+            (("Part: row: recovery", "33 s", "none"),),
+        ),
+        (report_with("1.50 ms", column="ours"), report_with("1.60 ms", column="ours"), ()),
+        (report_with("15", column="TTFT p50 [ms]"), report_with("16", column="TTFT p50 [ms]"), ()),
+        (
+            report_with("415", column="output tokens/s", row="frontend, 1 user"),
+            report_with("300", column="output tokens/s", row="frontend, 1 user"),
+            (("Part: frontend, 1 user: output tokens/s", "415", "300"),),
+        ),
+    ],
+    ids=["seconds", "recovery", "no recovery", "ms", "latency", "throughput"],
+)
+def test_how_long_something_took_is_no_change(
+    before: Report, now: Report, shown: tuple[tuple[str, str, str], ...]
+) -> None:
+    assert changes(content_of(before), content_of(now)).tables[-1].rows == shown
+
+
+def test_rows_of_one_name_in_two_tables_are_two() -> None:
+    before, now = (
+        Report(
+            "now",
+            "a" * 40,
+            "scope",
+            (Part("Part", tables=tuple(Table(title, ("", "x"), (("row", value),)) for title in ("One", "Two"))),),
+        )
+        for value in ("1", "2")
+    )
+    assert changes(content_of(before), content_of(now)).tables[-1].rows == (
+        ("Part: One: row: x", "1", "2"),
+        ("Part: Two: row: x", "1", "2"),
+    )
 
 
 def test_a_report_and_itself_have_no_change() -> None:
