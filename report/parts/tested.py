@@ -56,7 +56,7 @@ def what_was_tested(results: Path, commit: Commit, record: dict[str, Ended]) -> 
         (_one_commit(commit, seen), *_learned(versions)),
         (
             Figure("git commit", str(commit)),
-            Figure("checkpoint", f"{fixtures['model']} @ {fixtures['revision']}"),
+            Figure("pinned checkpoint (fixtures)", f"{fixtures['model']} @ {fixtures['revision']}"),
             *(Figure(what, value) for what, value in versions.items()),
         ),
     )
