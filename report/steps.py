@@ -29,14 +29,14 @@ class Step:
         return " ".join(("make", self.target, *self.options))
 
 
-# One round after another, the steps of a round at once. `up` comes before `fixtures`: SGLang's code is in the engine
-# image, which `up` builds. The two searches need neither the stack nor each other, and each one core for minutes.
+# One round after another, the steps of a round at once. `up` comes before `fixtures` and `sbom`: it builds the images,
+# and SGLang's code is in one. The two searches need neither the stack nor each other, and each one core for minutes.
 ROUNDS = (
     (Step("lint", 5),),
     (Step("test", 5),),
     (Step("contract", 5),),
     (Step("up", 10),),
-    (Step("fixtures", 10, ("CHECK=1",)),),
+    (Step("fixtures", 10, ("CHECK=1",)), Step("sbom", 5)),
     (Step("equal-tokens", 10),),
     (Step("fuzz", 25), Step("fuzz-outputs", 25)),
     (Step("e2e", 15),),

@@ -10,6 +10,8 @@ from report.evidence import Check, Part, State
 from report.steps import Ended, read_record
 
 from .attacked import hostile
+from .bills import FILE as BILL_FILE
+from .bills import bills
 from .broken import faults
 from .figures import benchmarks
 from .generated import outputs, requests
@@ -83,5 +85,6 @@ SOURCES = (
     Source("Hostile requests", "hostile", "hostile/results.json", hostile),
     Source("Benchmarks", "bench", "bench/results.json", benchmarks),
     Source("Load and budgets", "load", LOAD_FILE, load),
+    Source("Software bill of materials", "sbom", BILL_FILE, bills),
     Source("Soak", "soak", SOAK_FILE, soak),
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from report.commit import Commit
+from report.parts.bills import IMAGES
 from report.parts.loaded import FILES as LOAD_FILES
 from report.parts.recorded import FAMILIES, FIXTURES
 from report.steps import ROOT, STEPS, Ended, log_of, write_record
@@ -32,6 +33,8 @@ def whole_folder(results: Path) -> None:
     write_json(results / "faults" / "results.json", {"rows": [FAULT], "not_run": []})
     write_json(results / "soak" / "results.json", SOAK)
     (results / "soak" / "report.html").touch()
+    for name in IMAGES:
+        write_json(results / "sbom" / f"{name}.cdx.json", BILL)
     write_json(results / "hostile" / "results.json", HOSTILE)
     write_json(results / "bench" / "results.json", {"seed": 0, "rows": [{"measure": "prefill", "ours": 1.25}]})
     write_json(results / "load" / "run.json", LOAD)
@@ -101,6 +104,10 @@ def load_step(number: int, server: str, users: float) -> dict[str, Any]:
     }
 
 
+BILL = {
+    "metadata": {"component": {"type": "container", "name": "frontend:latest", "version": "sha256:12"}},
+    "components": [{"type": "library", "name": "httpx", "version": "0.28.1", "purl": "pkg:pypi/httpx@0.28.1"}],
+}
 BUDGET = {"limit": "failed requests, the worse server", "allowed": "at most 0.005", "measured": "0", "ok": True}
 NOTHING_ACCEPTED = {
     "limit": "the same TTFT ratio over the last accepted run's",

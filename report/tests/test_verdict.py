@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 from dataclasses import dataclass, replace
@@ -12,12 +13,14 @@ import pytest
 
 from report.evidence import Check, Part, Report, State, Verdict
 from report.parts import read_parts
+from report.parts.bills import IMAGES
 from report.parts.loaded import NOT_APPLICABLE, load
 from report.parts.recorded import FIXTURE_LIST, fixture_list
 from report.parts.tested import scope_of
 from report.steps import ROOT, read_record, write_record
 
 from .folder import (
+    BILL,
     BUDGET,
     COMMIT,
     FAULT,
@@ -80,6 +83,7 @@ def test_an_empty_folder_names_all_that_is_missing(tmp_path: Path) -> None:
         "missing: `make hostile` writes hostile/results.json",
         "missing: `make bench` writes bench/results.json",
         "missing: `make load` writes load/run.json",
+        "missing: `make sbom` writes sbom/engine.cdx.json",
         "missing: `make soak` writes soak/results.json",
     }
 
@@ -394,6 +398,22 @@ SPOILED = (
         "the accepted run had another load; at most 2",
     ),
     Spoiled(
+        "an image has no bill of materials",
+        lambda results: (results / "sbom" / "frontend.cdx.json").unlink(),
+        "Software bill of materials",
+        "software bill of materials: frontend",
+        State.NOT_RUN,
+        "missing: sbom/frontend.cdx.json",
+    ),
+    Spoiled(
+        "a bill of materials is empty",
+        overwrite("sbom/engine.cdx.json", {**BILL, "components": []}),
+        "Software bill of materials",
+        "software bill of materials: engine",
+        State.NOT_RUN,
+        "0 packages",
+    ),
+    Spoiled(
         "something grew",
         overwrite("soak/results.json", {**SOAK, "checks": [{"name": "memory", "ok": False, "said": "1, then 9"}]}),
         "Soak",
@@ -495,6 +515,16 @@ def test_each_step_of_a_load_run_is_a_row_with_a_name_of_its_own(tmp_path: Path)
     assert table.rows[0][1:] == ("141", "0", "246.9", "130", "246.9", "415.5")
     assert table.rows[3][5] == "–"
     assert part.raw[0] == "load/report.html"
+
+
+def test_every_image_with_a_bill_of_materials_is_in_the_report() -> None:
+    source = ast.parse((ROOT / "stack" / "sbom.py").read_text(encoding="utf-8"))
+    (images,) = (
+        ast.literal_eval(each.value)
+        for each in source.body
+        if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "IMAGES"
+    )
+    assert tuple(images) == IMAGES
 
 
 def test_figures_of_a_command_that_judges_itself(tmp_path: Path) -> None:
