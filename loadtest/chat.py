@@ -106,6 +106,11 @@ class ChatUser(FastHttpUser):
 
     def _answer(self, turn: Turn, request: Request, sent: float) -> Answer:
         status = None
+        received = bytearray()
+
+        def failed(cause: str) -> RequestError:
+            return RequestError(status, cause, received[-BODY_KEPT:].decode("utf-8", "replace") or None)
+
         try:
             with gevent.Timeout(self._timeout):
                 # `catch_response` outside a `with` statement keeps Locust from reporting the request by itself.
@@ -125,16 +130,19 @@ class ChatUser(FastHttpUser):
                 if status != 200:
                     text = response.text or ""
                     raise RequestError(status, error_cause(text), text[:BODY_KEPT])
+                arriving = _as_they_arrive(response.stream, received)
                 if request.streamed:
-                    return read_stream(_as_they_arrive(response.stream), sent)
-                text = response.text or ""
+                    return read_stream(arriving, sent)
+                text = b"".join(arriving).decode("utf-8", "replace")
                 return read_whole(text, time.perf_counter() - sent)
         except FAILURE_EXCEPTIONS as broken:
             # What breaks before the answer's head may come wrapped, as if it had been retried.
             cause = broken.__context__ if isinstance(broken, RetriesExceeded) else broken
             if isinstance(cause, (gevent.Timeout, TimeoutError)):
-                raise RequestError(status, "timeout") from broken
-            raise RequestError(status, f"connection broken: {type(cause).__name__}") from broken
+                raise failed("timeout") from broken
+            raise failed(f"connection broken: {type(cause).__name__}") from broken
+        except (AttributeError, LookupError, TypeError, ValueError) as error:  # JSON of another shape than an answer's
+            raise failed(f"cannot be read: {error}") from error
 
     def _report(self, record: Record) -> None:
         if record.failure:
@@ -167,9 +175,18 @@ def _check_usage(answer: Answer, request: Request) -> None:
         raise RequestError(200, "usage counts other tokens than were asked", body)
 
 
-def _as_they_arrive(stream: HTTPSocketResponse) -> Iterator[bytes]:
-    """The body line by line: ``read`` and ``iter_content`` wait for as many bytes as they are asked for."""
-    while line := stream.readline(b"\n"):
-        yield line
+def _as_they_arrive(stream: HTTPSocketResponse, received: bytearray) -> Iterator[bytes]:
+    """The body line by line, kept in ``received`` for the case that it breaks off.
+
+    ``read`` and ``iter_content`` wait for as many bytes as they are asked for.
+    """
+    try:
+        while line := stream.readline(b"\n"):
+            received += line
+            yield line
+    except FAILURE_EXCEPTIONS:
+        received += stream.read()  # the line that was cut off
+        raise
     if unfinished_line := stream.read():
+        received += unfinished_line
         yield unfinished_line

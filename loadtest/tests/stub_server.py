@@ -37,6 +37,13 @@ BROKEN_BODIES = {
     "200: error event: engine died": [ROLE, CONTENT, _data({"error": {"message": "engine died", "code": 500}}), DONE],
     "200: error event: worker lost": [ROLE, CONTENT, b'event: error\ndata: {"message": "worker lost"}\n\n', DONE],
     "200: event is not a JSON object": [ROLE, CONTENT, b"data: oops\n\n", FINISH, USAGE, DONE],
+    "200: cannot be read: 'NoneType' object has no attribute 'get'": [ROLE, _data({"choices": [None]}), USAGE, DONE],
+    "200: cannot be read: 'str' object has no attribute 'get'": [
+        ROLE,
+        _data({"choices": [{"index": 0, "delta": "Yes."}]}),
+        USAGE,
+        DONE,
+    ],
     "200: stream ended without [DONE]": [ROLE, CONTENT, FINISH, USAGE],
     "200: stream ended without finish_reason": [ROLE, CONTENT, USAGE, DONE],
     "200: finish_reason abort": [ROLE, CONTENT, _delta({}, "abort"), USAGE, DONE],
@@ -86,7 +93,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._stream([ROLE, CONTENT], ending=b"")
             time.sleep(STALL_S)
         elif failure == CUT:
-            self._stream([ROLE, CONTENT], ending=b"")
+            self._stream([ROLE, CONTENT, b"data: cut off"], ending=b"")
         else:
             self._stream(BROKEN_BODIES[failure])
 

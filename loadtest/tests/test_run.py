@@ -96,6 +96,10 @@ def test_every_failure_counts_under_its_cause(finished: Finished) -> None:
         (200, "stream ended without [DONE]", '"finish_reason": "stop"'),
         (200, "usage counts other tokens than were asked", "(7, 11) by usage"),
         (None, "timeout", None),
+        (200, "cannot be read: 'NoneType' object has no attribute 'get'", '{"choices": [null]}'),
+        (200, "cannot be read: 'str' object has no attribute 'get'", '"delta": "Yes."'),
+        (200, "connection broken: HTTPParseError", "data: cut off"),
+        (200, "timeout", '"content"'),
     ],
 )
 def test_each_failure_keeps_its_status_and_body(
