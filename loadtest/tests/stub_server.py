@@ -52,11 +52,11 @@ BROKEN_BODIES = {
     "200: usage counts other tokens than were asked": [ROLE, CONTENT, FINISH, USAGE, DONE],
 }
 OVERLOADED = "503: overloaded, request …"
-UNKNOWN_FIELD = "400: Unsupported parameter(s): chat_mode"
+UNKNOWN_FIELDS = ["400: Unsupported parameter(s): chat_mode", "400: Unsupported parameter(s): agentic"]
 CUT = "200: connection broken: HTTPParseError"
 STALLED = "200: timeout"
 SILENT = "no response: timeout"
-FAILURES = [*BROKEN_BODIES, OVERLOADED, UNKNOWN_FIELD, CUT, STALLED, SILENT]
+FAILURES = [*BROKEN_BODIES, *UNKNOWN_FIELDS, OVERLOADED, CUT, STALLED, SILENT]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -84,8 +84,9 @@ class _Handler(BaseHTTPRequestHandler):
         if failure == OVERLOADED:
             request_id = f"{time.time_ns():032x}"
             self._json(503, {"error": {"message": f"overloaded, request {request_id}"}})
-        elif failure == UNKNOWN_FIELD:
-            self._json(400, {"message": "Unsupported parameter(s): chat_mode", "type": "invalid_request", "code": 400})
+        elif failure in UNKNOWN_FIELDS:
+            message = failure.removeprefix("400: ")
+            self._json(400, {"message": message, "type": "invalid_request", "code": 400})
         elif failure == SILENT:
             time.sleep(STALL_S)
             self.close_connection = True

@@ -80,6 +80,7 @@ def finished(stub_url: str, checkpoint: Path, tmp_path_factory: pytest.TempPathF
 
 
 def test_every_failure_counts_under_its_cause(finished: Finished) -> None:
+    """E13: each field that is refused is a kind of its own. E17: so is each way in which a 200 is no answer."""
     failures = finished.run["failures"]
     said = {f"{each['status'] or 'no response'}: {each['failure']}" for each in failures}
     assert said == set(stub_server.FAILURES)
@@ -95,11 +96,11 @@ def test_every_failure_counts_under_its_cause(finished: Finished) -> None:
         (200, "error event: engine died", '"code": 500'),
         (200, "stream ended without [DONE]", '"finish_reason": "stop"'),
         (200, "usage counts other tokens than were asked", "(7, 11) by usage"),
-        (None, "timeout", None),
         (200, "cannot be read: 'NoneType' object has no attribute 'get'", '{"choices": [null]}'),
         (200, "cannot be read: 'str' object has no attribute 'get'", '"delta": "Yes."'),
         (200, "connection broken: HTTPParseError", "data: cut off"),
         (200, "timeout", '"content"'),
+        (None, "timeout", None),
     ],
 )
 def test_each_failure_keeps_its_status_and_body(
@@ -111,12 +112,14 @@ def test_each_failure_keeps_its_status_and_body(
 
 
 def test_failures_stay_out_of_latencies(finished: Finished) -> None:
+    """E17: some requests fail."""
     steps = [step for step in finished.run["steps"] if step["server"] == "reference"]
     assert [step["failures"] for step in steps] == [step["requests"] for step in steps]
     assert {step[measure] for step in steps for measure in ("ttft_p50", "itl_p50", "e2e_p99")} == {None}
 
 
 def test_ttft_is_the_reasoning_token_as_it_arrives(finished: Finished) -> None:
+    """E17: a reasoning model's first token is a thought."""
     records = finished.measured("frontend")
     assert [each["failure"] for each in records] == [None] * len(records)
     assert records
