@@ -68,13 +68,13 @@ def _budgets(run: dict[str, Any], accepted: dict[str, Any] | None, limits: Limit
             "the same tokens/s ratio over the last accepted run's",
             at_least,
             limits.throughput_ratio_to_accepted,
-            lambda: _throughput_ratio(run) / _throughput_ratio(_like(run, accepted)),
+            lambda: _throughput_ratio(run) / _of_accepted(_throughput_ratio, run, accepted),
         ),
         (
             "the same TTFT ratio over the last accepted run's",
             at_most,
             limits.ttft_p95_ratio_to_accepted,
-            lambda: _ttft_ratio(run) / _ttft_ratio(_like(run, accepted)),
+            lambda: _ttft_ratio(run) / _of_accepted(_ttft_ratio, run, accepted),
         ),
     )
     for limit, bound, allowed, measure in rows:
@@ -136,6 +136,15 @@ def _pairs(run: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     if not pairs:
         raise NotMeasured("not both servers were loaded")
     return pairs
+
+
+def _of_accepted(
+    ratio: Callable[[dict[str, Any]], float], run: dict[str, Any], accepted: dict[str, Any] | None
+) -> float:
+    try:
+        return ratio(_like(run, accepted))
+    except (LookupError, TypeError) as broken:  # it is of an older format, or no whole file
+        raise NotMeasured(f"the accepted run cannot be read: {broken!r}") from broken
 
 
 def _like(run: dict[str, Any], accepted: dict[str, Any] | None) -> dict[str, Any]:

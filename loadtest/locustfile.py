@@ -78,7 +78,11 @@ def _options(parser: ArgumentParser) -> None:
     add("--request-timeout", type=float, default=60, help="Seconds until a request counts as failed (default: 60)")
     add("--seed", default="", help="Of the words in the prompts; by default new each time, so that no cache knows them")
     add("--budgets", default=str(ROOT / "loadtest" / "budgets.yaml"), help="File of the limits that a run must keep to")
-    add("--results", default=str(ROOT / "results" / "load"), help="Folder for the figures, which is emptied")
+    add(
+        "--results",
+        default=str(ROOT / "results" / "load"),
+        help="Folder for the figures; those of the run before move to FOLDER-previous",
+    )
     add("--checkpoint", default="", help="Folder of the served checkpoint's tokenizer (default: the stand-in's)")
 
 
@@ -127,8 +131,8 @@ def _conduct(environment: Environment) -> None:
     def finish(run: Run) -> None:
         content = outcome(run, limits, ACCEPTED)
         written.write(content, [record for done in run.done for record in done.records], folder)
-        page.write(folder)
         environment.process_exit_code = exit_status(content)
+        page.write(folder)
         text = "\n".join(console.lines(content, folder))
         # Without a web page, the table comes last, after Locust's own.
         if tab:

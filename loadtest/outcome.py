@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from conductor import Run
 
 FINE, BROKEN, INVALID = 0, 1, 3
+
+_log = logging.getLogger(__name__)
 
 
 def outcome(run: Run, limits: Limits, accepted: Path) -> dict[str, Any]:
@@ -44,10 +47,19 @@ def outcome(run: Run, limits: Limits, accepted: Path) -> dict[str, Any]:
         "containers": [asdict(sample) for sample in run.containers.samples],
         "containers_missing": run.containers.missing,
         "generator": [asdict(sample) for sample in run.generator],
-        "previous": str(accepted) if accepted.exists() else None,
     }
-    before = json.loads(accepted.read_text(encoding="utf-8")) if accepted.exists() else None
-    return {**content, "budgets": check(content, before, limits)}
+    return {**content, "budgets": check(content, _read(accepted), limits)}
+
+
+def _read(accepted: Path) -> dict[str, Any] | None:
+    """The last accepted run, empty where it cannot be read: this run's figures must not be lost with it."""
+    if not accepted.exists():
+        return None
+    try:
+        return dict(json.loads(accepted.read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        _log.warning("the accepted run %s cannot be read: %s", accepted, error)
+        return {}
 
 
 def exit_status(run: dict[str, Any]) -> int:

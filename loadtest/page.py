@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,6 +41,7 @@ _COLUMNS = {
 }
 # Runs that differ in one of these cannot be drawn into one plot.
 _SAME = ("workload", "loop", "model")
+_log = logging.getLogger(__name__)
 _FILES = ("requests.jsonl", "requests.csv", "run.json")
 
 
@@ -69,11 +71,8 @@ class LevelRows:
     rows: tuple[Row, ...]
 
 
-def write(folder: Path, previous: Path | None = None) -> Path:
+def write(folder: Path) -> Path:
     """Writes ``report.html`` beside the ``run.json`` and the ``requests.jsonl`` of a run.
-
-    Args:
-        previous: the ``run.json`` of the run to compare with; by default the one that ``run.json`` itself names.
 
     Returns:
         the path of the page.
@@ -82,7 +81,7 @@ def write(folder: Path, previous: Path | None = None) -> Path:
         FileNotFoundError: the folder holds no ``run.json``.
     """
     run = read_run(folder / "run.json")
-    before, why_not = _read_previous(run, previous)
+    before, why_not = _read_previous(run, folder)
     drawn = runs_to_draw(run, before)
     environment = templates_in(Path(__file__).parent)
     environment.filters |= {"figure": figure, "utc": _utc}
@@ -143,15 +142,19 @@ def _limits_held(budgets: list[Mapping[str, Any]]) -> str:
     return f"{held} of {len(budgets)} limits held; the others could not be checked."
 
 
-def _read_previous(run: Run, path: Path | None) -> tuple[Run | None, str]:
-    """The run to compare with, or why there is none."""
-    named = path or (Path(run.facts["previous"]) if run.facts["previous"] else None)
+def _read_previous(run: Run, folder: Path) -> tuple[Run | None, str]:
+    """The run to compare with, or why there is none. It is named relative to ``folder``."""
+    named = run.facts["previous"]
     if named is None:
         return None, "There is no earlier run to compare with."
-    if not named.is_file():
+    if not (folder / named).is_file():
         return None, f"The earlier run is not shown: {named} is not there."
-    before = read_run(named)
-    differing = [f"{key} {before.facts[key]}" for key in _SAME if before.facts[key] != run.facts[key]]
+    try:
+        before = read_run(folder / named)
+        differing = [f"{key} {before.facts[key]}" for key in _SAME if before.facts[key] != run.facts[key]]
+    except (ValueError, LookupError, TypeError) as broken:  # it is of an older format, or no whole file
+        _log.warning("the earlier run %s cannot be read: %r", folder / named, broken)
+        return None, f"The earlier run is not shown: {named} cannot be read."
     if differing:
         return None, f"The earlier run is not shown, since it is of another kind: {', '.join(differing)}."
     return before, ""

@@ -32,8 +32,11 @@ _SHOWN = (
 
 
 def write(run: dict[str, Any], records: Sequence[Record], folder: Path) -> None:
-    """Writes the figures as JSON, and each request as JSON Lines and CSV, into ``folder``, which is emptied."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Writes the figures as JSON, and each request as JSON Lines and CSV, into ``folder``.
+
+    A run that is there already is kept beside it, and ``run.json`` names it as the previous one.
+    """
+    previous = _set_aside(folder)
     folder.mkdir(parents=True)
     with (folder / "requests.jsonl").open("wb") as file:
         for record in records:
@@ -44,7 +47,21 @@ def write(run: dict[str, Any], records: Sequence[Record], folder: Path) -> None:
         rows.writerow(columns)
         rows.writerows([getattr(record, column) for column in columns] for record in records)
     _write_json(folder / "results.json", {key: run[key] for key in _SHOWN})
-    _write_json(folder / "run.json", run)
+    _write_json(folder / "run.json", {**run, "previous": previous})
+
+
+def _set_aside(folder: Path) -> str | None:
+    """Moves the run in ``folder`` to ``<folder>-previous``, in place of an older one.
+
+    Returns:
+        the ``run.json`` of the previous run, relative to ``folder``; None where there is none.
+    """
+    kept = folder.with_name(f"{folder.name}-previous")
+    if (folder / "run.json").is_file():
+        shutil.rmtree(kept, ignore_errors=True)
+        folder.rename(kept)
+    shutil.rmtree(folder, ignore_errors=True)
+    return f"../{kept.name}/run.json" if (kept / "run.json").is_file() else None
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:

@@ -97,6 +97,12 @@ def test_an_accepted_run_is_compared_by_its_ratios() -> None:
             "the same tokens/s ratio over the last accepted run's",
             "the accepted run had another load",
         ),
+        (
+            with_frontend(),
+            {},
+            "the same tokens/s ratio over the last accepted run's",
+            "the accepted run cannot be read: KeyError('model')",
+        ),
         (run(step("frontend", 1, 1, 1)), None, "TTFT p95 beside the reference", "not both servers were loaded"),
         (run(step("reference", 1, 1, 1)), None, "TTFT p95 [ms] at the lowest load", "the frontend streamed no answer"),
         (run(step("frontend", 1, 1, 1), model="big"), None, "TTFT p95 [ms] at the lowest load", "not the stand-in"),

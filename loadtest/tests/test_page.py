@@ -22,6 +22,7 @@ pytest_plugins = ["report.tests.browser"]
 
 BOTH = ("frontend", "reference")
 LADDER = (1, 2, 4, 8, 16, 32)
+BEFORE = "../before/run.json"
 PHONE, DESK = 390, 1280
 PAPER = 720  # A4 less its margins
 HELD = {"limit": "error rate", "allowed": "at most 1 %", "measured": "0.24 %", "ok": True}
@@ -251,8 +252,8 @@ def test_turns_at_one_load_are_joined_by_their_median(tmp_path: Path) -> None:
 
 
 def test_the_run_before_is_drawn_in_grey(tmp_path: Path) -> None:
-    before = write_run(tmp_path / "before", servers=BOTH, loads=LADDER)
-    write_run(tmp_path / "now", servers=BOTH, loads=LADDER, previous=str(before))
+    write_run(tmp_path / "before", servers=BOTH, loads=LADDER)
+    write_run(tmp_path / "now", servers=BOTH, loads=LADDER, previous=BEFORE)
     page = write(tmp_path / "now").read_text(encoding="utf-8")
     assert '<g class="frontend before">' in page
     assert "frontend ÷ before" in page
@@ -268,13 +269,26 @@ def test_the_run_before_is_drawn_in_grey(tmp_path: Path) -> None:
     ids=["workload", "loop", "model"],
 )
 def test_a_run_of_another_kind_is_not_compared_with(tmp_path: Path, changed: dict[str, Any], said: str) -> None:
-    before = write_run(tmp_path / "before", servers=BOTH, loads=LADDER, **changed)
-    write_run(tmp_path / "now", servers=BOTH, loads=LADDER)
-    words = text_of(write(tmp_path / "now", before))
+    write_run(tmp_path / "before", servers=BOTH, loads=LADDER, **changed)
+    write_run(tmp_path / "now", servers=BOTH, loads=LADDER, previous=BEFORE)
+    words = text_of(write(tmp_path / "now"))
     assert said in words
     assert "before" not in words.replace("Run before", "").partition("How it was measured")[0]
 
 
-def test_a_run_before_that_is_gone_is_said(tmp_path: Path) -> None:
-    write_run(tmp_path, servers=BOTH, loads=(8,), previous=str(tmp_path / "gone" / "run.json"))
-    assert "gone/run.json is not there" in text_of(write(tmp_path))
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "../before/run.json is not there."),
+        ('{"steps": [', "../before/run.json cannot be read."),
+        ("[]", "../before/run.json cannot be read."),
+        ('{"steps": [{"server": "frontend", "load": 8}]}', "../before/run.json cannot be read."),
+    ],
+    ids=["gone", "cut short", "no run", "of an older format"],
+)
+def test_a_run_before_that_cannot_be_shown_is_said(tmp_path: Path, content: str | None, said: str) -> None:
+    write_run(tmp_path / "now", servers=BOTH, loads=(8,), previous=BEFORE)
+    if content is not None:
+        (tmp_path / "before").mkdir()
+        (tmp_path / "before" / "run.json").write_text(content, encoding="utf-8")
+    assert f"The earlier run is not shown: {said}" in text_of(write(tmp_path / "now"))
