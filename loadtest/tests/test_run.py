@@ -198,6 +198,12 @@ def test_a_level_that_cannot_be_is_refused_by_name(
     assert (refused.status, list(tmp_path.iterdir())) == (2, []), refused.printed
 
 
+def test_a_run_that_cannot_be_planned_ends_with_the_reason(checkpoint: Path, tmp_path: Path) -> None:
+    refused = locust(tmp_path, checkpoint, "http://127.0.0.1:port", NOWHERE, "-u", "1", "-t", "2s")
+    assert "no run: InvalidURL: Invalid port: 'port'" in refused.printed
+    assert (refused.status, list(tmp_path.iterdir())) == (3, []), refused.printed
+
+
 def test_an_open_loop_counts_from_when_a_request_is_due(stub_url: str, checkpoint: Path, tmp_path: Path) -> None:
     asked = ("--server", "frontend", "--rate", "8,16", "--arrivals", "constant", "-t", "4s", "--workload", "short-chat")
     finished = locust(tmp_path, checkpoint, f"{stub_url}/right", NOWHERE, *asked)
