@@ -13,6 +13,7 @@ from locust import FastHttpUser, task
 from locust.contrib.fasthttp import FAILURE_EXCEPTIONS
 from plan import arrivals
 from record import Record
+from summary import samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,8 +31,8 @@ class ChatUser(FastHttpUser):
     """Asks the workload's next request of the server whose turn it is, and records the answer.
 
     A complete answer makes an entry for each measure in Locust's statistics, under the server's name: times in
-    milliseconds, and output tokens, a count. A failure makes one, an E2E failure without a time, and so never touches a
-    latency. The warm-up makes none.
+    milliseconds, and output tokens, a count. Only E2E is a request to Locust, so that its totals and charts are of
+    requests. A failure makes an E2E failure without a time, and so never touches a latency. The warm-up makes none.
 
     Attributes:
         turns: whose turn it is, shared by all users of this process.
@@ -145,26 +146,23 @@ class ChatUser(FastHttpUser):
             raise failed(f"cannot be read: {error}") from error
 
     def _report(self, record: Record) -> None:
-        if record.failure:
-            self._entry(record, "E2E", None, f"{record.status or 'no response'}: {record.failure}")
-            return
-        for name in ("ttft", "ttst", "tpot", "e2e"):
-            value: float | None = getattr(record, name)
-            if value is not None:
-                self._entry(record, name.upper(), value * 1000)
-        for gap in record.itl:
-            self._entry(record, "ITL", gap * 1000)
-        self._entry(record, "output tokens", record.output_tokens)
-
-    def _entry(self, record: Record, name: str, value: float | None, exception: str | None = None) -> None:
         self.environment.events.request.fire(
             request_type=record.server,
-            name=name,
-            response_time=value,
+            name="E2E",
+            response_time=None if record.e2e is None else 1000 * record.e2e,
             response_length=0,
-            exception=exception,
+            exception=f"{record.status or 'no response'}: {record.failure}" if record.failure else None,
             context=self.context(),
         )
+        for measure in ("ttft", "ttst", "itl", "tpot"):
+            for value in samples([record], measure):
+                self._log(record, measure.upper(), value)
+        if record.output_tokens is not None:
+            self._log(record, "output tokens", record.output_tokens)
+
+    def _log(self, record: Record, name: str, value: float) -> None:
+        """A row in Locust's table that its totals know nothing of."""
+        self.environment.stats.get(name, record.server).log(value, 0)
 
 
 def _check_usage(answer: Answer, request: Request) -> None:

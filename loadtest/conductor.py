@@ -62,13 +62,16 @@ class Conductor:
         environment: Environment,
         urls: Mapping[str, str],
         prompts: Prompts,
+        progress: Callable[[Run], None],
         finish: Callable[[Run], None],
     ) -> None:
+        """``progress`` is called after each step, ``finish`` when the run has ended."""
         assert environment.runner is not None
         self._environment = environment
         self._runner: Runner = environment.runner
         self._urls = urls
         self._prompts = prompts
+        self._progress = progress
         self._finish = finish
         self._seconds = DEFAULT_SECONDS
         self._run: Run | None = None
@@ -130,6 +133,7 @@ class Conductor:
         try:
             for step in run.steps:
                 self._take(step, run, fits)
+                self._progress(run)
         finally:
             watching.kill(block=False)
 

@@ -30,6 +30,7 @@ from locust.runners import MasterRunner, WorkerRunner
 from outcome import exit_status, outcome
 from plan import SERVERS, LoadError, rates, user_counts
 from prompts import Prompts
+from summary import figures
 from tab import Tab
 from turns import Turn, Turns
 from workload import names
@@ -128,6 +129,10 @@ def _conduct(environment: Environment) -> None:
     prompts = Prompts.load(Path(given or _STAND_IN))
     tab = Tab(environment.web_ui, folder) if environment.web_ui else None
 
+    def progress(run: Run) -> None:
+        if tab:
+            tab.show([figures(done) for done in run.done])
+
     def finish(run: Run) -> None:
         content = outcome(run, limits, ACCEPTED)
         written.write(content, [record for done in run.done for record in done.records], folder)
@@ -136,13 +141,13 @@ def _conduct(environment: Environment) -> None:
         text = "\n".join(console.lines(content, folder))
         # Without a web page, the table comes last, after Locust's own.
         if tab:
-            tab.show(content)
+            tab.show(content["steps"])
             _console.info(text)
         else:
             environment.events.quit.add_listener(lambda **_: _console.info(text))
 
     urls = {server: _url(server, port) for server, port in _PORTS.items()}
-    Conductor(environment, urls, prompts, finish)
+    Conductor(environment, urls, prompts, progress, finish)
 
 
 def _url(server: str, default_port: int) -> str:

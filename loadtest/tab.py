@@ -1,4 +1,4 @@
-"""The finished run in Locust's own web page: a tab with the table of steps, and the report at ``/report``."""
+"""The run in Locust's own web page: a tab with the table of steps, and the report at ``/report``."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 from flask import Response, redirect, request, send_from_directory
+from summary import MEASURES, PERCENTILES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from locust.web import WebUI
@@ -17,24 +19,24 @@ _COLUMNS = {
     "name": "Server and load",
     "requests": "Requests",
     "failures": "Failures",
-    "ttft_p50": "TTFT p50 (ms)",
-    "ttft_p95": "TTFT p95 (ms)",
-    "itl_p50": "ITL p50 (ms)",
-    "itl_p95": "ITL p95 (ms)",
-    "e2e_p50": "E2E p50 (ms)",
-    "e2e_p95": "E2E p95 (ms)",
+    **{
+        f"{measure}_p{percent}": f"{measure.upper()} p{percent} (ms)" for measure in MEASURES for percent in PERCENTILES
+    },
     "output_tokens_per_s": "Output tokens/s",
+    "output_tokens_per_s_per_user": "Output tokens/s per user",
+    "prompt_tokens_per_s": "Prompt tokens/s",
 }
 
 
 class Tab:
-    """The steps of the last run, shown beside Locust's statistics."""
+    """The steps of the run, or of the last one, shown beside Locust's statistics."""
 
     def __init__(self, web_ui: WebUI, folder: Path) -> None:
         """``folder`` is where the report is written."""
         self._rows: list[dict[str, Any]] = []
         structure = [{"key": key, "title": title} for key, title in _COLUMNS.items()]
         web_ui.template_args["extended_tabs"] = [{"title": "Frontend and reference", "key": _KEY}]
+        web_ui.template_args["extended_csv_files"] = [{"href": "/report", "title": "Report of the last run"}]
         web_ui.template_args["extended_tables"] = [{"key": _KEY, "structure": structure}]
         assert web_ui.app is not None  # before Locust starts, it always is there
         web_ui.app.after_request(self._add_rows)
@@ -43,9 +45,9 @@ class Tab:
             "/report/<path:name>", "file of the report", lambda name: send_from_directory(folder.absolute(), name)
         )
 
-    def show(self, run: dict[str, Any]) -> None:
-        """Shows a run, as ``run.json`` has it."""
-        self._rows = [_row(step) for step in run["steps"]]
+    def show(self, steps: Iterable[dict[str, Any]]) -> None:
+        """Shows steps, as ``run.json`` has them."""
+        self._rows = [_row(step) for step in steps]
 
     def _add_rows(self, response: Response) -> Response:
         """Puts the rows into the statistics that the web page polls."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -109,6 +110,13 @@ def test_each_failure_keeps_its_status_and_body(
     kept = [each for each in finished.run["failures"] if (each["status"], each["failure"]) == (status, failure)]
     assert len(kept) == 1, finished.run["failures"]
     assert (kept[0]["body"] is None) if body is None else (body in kept[0]["body"]), kept[0]["body"]
+
+
+def test_locust_counts_requests_not_measures(finished: Finished) -> None:
+    assert requests_by_locust(finished) == len(finished.measured("frontend") + finished.measured("reference"))
+    rows = finished.printed.partition("\nType ")[2].partition("Aggregated")[0]
+    for measure in ("E2E", "TTFT", "TTST", "ITL", "TPOT", "output tokens"):
+        assert f"frontend {measure} " in " ".join(rows.split())
 
 
 def test_failures_stay_out_of_latencies(finished: Finished) -> None:
@@ -232,6 +240,7 @@ def test_two_workers_make_one_run(stub_url: str, checkpoint: Path, tmp_path: Pat
         assert users_at_once(records, step["step"]) == 5
     seconds = sum(step["ended"] - step["began"] for step in run["steps"])
     assert len(run["generator"]) >= 2 * seconds, "both workers watched themselves"
+    assert requests_by_locust(finished) == len([each for each in records if not each["warm_up"]])
     assert finished.status == 0, finished.printed
 
 
@@ -247,7 +256,8 @@ def test_the_web_page_shows_the_run_and_its_report(stub_url: str, checkpoint: Pa
         process = subprocess.Popen(command + options, cwd=ROOT, env=os.environ | servers, stdout=log, stderr=log)
     try:
         page = httpx.Client(base_url=f"http://127.0.0.1:{port}", follow_redirects=True)
-        rows = wait_for_rows(page)
+        assert [row["name"] for row in wait_for_rows(page, 1)] == ["1. frontend, 2 users"], "while the others run"
+        rows = wait_for_rows(page, 4)
         assert [row["name"] for row in rows] == [
             f"{number}. {server}, 2 users" for number, server in enumerate(("frontend", "reference") * 2, 1)
         ]
@@ -259,18 +269,25 @@ def test_the_web_page_shows_the_run_and_its_report(stub_url: str, checkpoint: Pa
         process.wait(30)
 
 
-def wait_for_rows(page: httpx.Client) -> list[dict[str, Any]]:
-    """The rows of the tab, once the run has ended."""
+def wait_for_rows(page: httpx.Client, count: int) -> list[dict[str, Any]]:
+    """The rows of the tab, once there are so many."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
             rows: list[dict[str, Any]] = page.get("/stats/requests").json()["extended_stats"][0]["data"]
         except httpx.ConnectError:
             rows = []
-        if rows:
+        if len(rows) >= count:
             return rows
         time.sleep(0.5)
-    raise AssertionError("the tab has stayed empty for a minute")
+    raise AssertionError(f"the tab has not had {count} rows for a minute")
+
+
+def requests_by_locust(finished: Finished) -> int:
+    """The total of Locust's own table."""
+    total = re.search(r"Aggregated +(\d+)", finished.printed)
+    assert total is not None, finished.printed
+    return int(total[1])
 
 
 def users_at_once(records: list[dict[str, Any]], step: int) -> int:
