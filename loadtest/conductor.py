@@ -48,8 +48,6 @@ class Run:
     began: datetime = field(default_factory=lambda: datetime.now(UTC))
     clock: float = field(default_factory=time.perf_counter)
     done: list[Done] = field(default_factory=list)
-    generator: list[Sample] = field(default_factory=list)
-    late: list[float] = field(default_factory=list)
     containers: Containers = field(default_factory=Containers)
     invalid: list[str] = field(default_factory=list)
 
@@ -142,7 +140,7 @@ class Conductor:
             "step %d of %d: %s, %g %s, %.0f s, of which %.1f s warm-up are left out",
             step.number + 1, len(run.steps), step.server, step.load, step.unit, step.seconds, step.warm_up,
         )  # fmt: skip
-        done = Done(step, time.perf_counter() - run.clock, [])
+        done = Done(step, time.perf_counter() - run.clock)
         run.done.append(done)
         clients = list(self._runner.clients) if isinstance(self._runner, MasterRunner) else [None]
         self._missing = len(clients)
@@ -177,11 +175,11 @@ class Conductor:
             record = Record(**values)
             record.sent += done.began
             done.records.append(record)
-        self._run.late += msg.data["late"]
-        self._run.generator += [
+        done.late.extend(msg.data["late"])
+        done.generator.extend(
             Sample(values["at"] + done.began, values["cpu_percent"], values["lag_ms"])
             for values in msg.data["generator"]
-        ]
+        )
         self._missing -= 1
         if not self._missing:
             self._all_in.set()

@@ -12,8 +12,10 @@ import psutil  # type: ignore[import-untyped]
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from summary import Done
+
 CPU_LIMIT_PERCENT, LAG_LIMIT_MS = 90.0, 250.0
-SHARE = 0.1  # of the seconds of a run, or of the requests of an open loop, that may be above
+SHARE = 0.1  # of the seconds of a step, or of its requests in an open loop, that may be above; one always may
 
 _BEAT_S, _BEATS = 0.05, 20  # a sample is a second
 
@@ -50,32 +52,30 @@ def watch(seconds: float) -> list[Sample]:
     return samples
 
 
-def own_limits(samples: Sequence[Sample], late: Sequence[float]) -> Iterator[str]:
-    """Why what was measured says more of the generator than of a server; nothing where it does not.
+def own_limits(done: Done) -> Iterator[str]:
+    """Why a step says more of the generator than of a server; nothing where it does not.
 
-    Args:
-        samples: of all processes that sent requests.
-        late: how much later than due each request of an open loop was sent, in seconds.
+    A step is judged by itself: most of a ladder is easy, and would hide that its highest level was too much.
     """
-    busy = _share([sample.cpu_percent > CPU_LIMIT_PERCENT for sample in samples])
-    if busy > SHARE:
+    step = done.step
+    limit = f"the load generator was the limit in step {step.number + 1} ({step.server}, {step.load:g} {step.unit})"
+    busy = _share([sample.cpu_percent > CPU_LIMIT_PERCENT for sample in done.generator])
+    if busy:
         yield (
-            f"the load generator was the limit: above {CPU_LIMIT_PERCENT:.0f} % of a core in {busy:.0%} of the "
+            f"{limit}: above {CPU_LIMIT_PERCENT:.0f} % of a core in {busy:.0%} of the "
             "seconds; more --processes share its work"
         )
-    lagging = _share([sample.lag_ms > LAG_LIMIT_MS for sample in samples])
-    if lagging > SHARE:
+    lagging = _share([sample.lag_ms > LAG_LIMIT_MS for sample in done.generator])
+    if lagging:
         yield (
-            f"the load generator was the limit: its event loop came back more than {LAG_LIMIT_MS:.0f} ms late in "
+            f"{limit}: its event loop came back more than {LAG_LIMIT_MS:.0f} ms late in "
             f"{lagging:.0%} of the seconds; it wants a core of its own, or another machine"
         )
-    behind = _share([1000 * seconds > LAG_LIMIT_MS for seconds in late])
-    if behind > SHARE:
-        yield (
-            f"the load generator was the limit: {behind:.0%} of the requests were sent more than {LAG_LIMIT_MS:.0f} ms "
-            "after they were due"
-        )
+    behind = _share([1000 * seconds > LAG_LIMIT_MS for seconds in done.late])
+    if behind:
+        yield (f"{limit}: {behind:.0%} of the requests were sent more than {LAG_LIMIT_MS:.0f} ms after they were due")
 
 
 def _share(above: Sequence[bool]) -> float:
-    return sum(above) / len(above) if above else 0.0
+    """The share that is above, 0 where that is no more than may be."""
+    return sum(above) / len(above) if sum(above) > max(1, SHARE * len(above)) else 0.0

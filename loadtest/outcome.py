@@ -29,7 +29,7 @@ def outcome(run: Run, limits: Limits, accepted: Path) -> dict[str, Any]:
     """The content of ``run.json``; ``accepted`` is that of the last accepted run, which need not be there."""
     steps = [figures(done) for done in run.done]
     mark_knees(steps)
-    invalid = [*run.invalid, *own_limits(run.generator, run.late)]
+    invalid = [*run.invalid, *(reason for done in run.done for reason in own_limits(done))]
     content = {
         "began": run.began.isoformat(timespec="seconds"),
         "commit": str(current_commit()),
@@ -46,7 +46,7 @@ def outcome(run: Run, limits: Limits, accepted: Path) -> dict[str, Any]:
         "failures": failures(run.done),
         "containers": [asdict(sample) for sample in run.containers.samples],
         "containers_missing": run.containers.missing,
-        "generator": [asdict(sample) for sample in run.generator],
+        "generator": [asdict(sample) for done in run.done for sample in done.generator],
     }
     return {**content, "budgets": check(content, _read(accepted), limits)}
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from generator import Sample
     from plan import Step
     from record import Record
 
@@ -21,11 +22,19 @@ KNEE_TTFT = 2.0  # and a 95th percentile of TTFT above so many times that of the
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A step that has been run, and when it began, in seconds since the test."""
+    """A step that has been run.
+
+    Attributes:
+        began: in seconds since the test.
+        generator: of all processes that sent requests.
+        late: how much later than due each request of an open loop was sent, in seconds.
+    """
 
     step: Step
     began: float
-    records: list[Record]
+    records: list[Record] = field(default_factory=list)
+    generator: list[Sample] = field(default_factory=list)
+    late: list[float] = field(default_factory=list)
 
     @property
     def measured(self) -> list[Record]:
