@@ -70,14 +70,17 @@ class ChatUser(FastHttpUser):
     def _as_they_are_due(self, turn: Turn) -> None:
         """Sends each request when it is due, however many are in flight, and counts its time from then."""
         asked = Group()
-        for index, after in enumerate(arrivals(turn.step)):
-            if index % turn.processes != turn.process:
-                continue
-            due = turn.began + after
-            gevent.sleep(max(0.0, due - time.perf_counter()))
-            turn.late.append(time.perf_counter() - due)
-            asked.spawn(self._ask, turn, turn.step.first_request + index, due)
-        asked.join()
+        try:
+            for index, after in enumerate(arrivals(turn.step)):
+                if index % turn.processes != turn.process:
+                    continue
+                due = turn.began + after
+                gevent.sleep(max(0.0, due - time.perf_counter()))
+                turn.late.append(time.perf_counter() - due)
+                asked.spawn(self._ask, turn, turn.step.first_request + index, due)
+            asked.join()
+        finally:  # where the test is stopped, so are they
+            asked.kill(block=False)
 
     def _ask(self, turn: Turn, number: int, sent: float) -> Record:
         request = turn.request(number)

@@ -168,7 +168,7 @@ class Conductor:
 
     def _gather(self, msg: Any, **_: Any) -> None:
         """One process is through with a step."""
-        if self._run is None or self._run.done[-1].step.number != msg.data["step"]:
+        if self._run is None or not self._run.done or self._run.done[-1].step.number != msg.data["step"]:
             return
         done = self._run.done[-1]
         for values in msg.data["records"]:

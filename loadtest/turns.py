@@ -102,9 +102,13 @@ class Turns:
         self._tell = tell
         self._places = itertools.count()
         self._turn: Turn | None = None
+        self._ending: gevent.Greenlet | None = None
         self._changed = Event()
 
     def start_anew(self) -> None:
+        """A test begins; of one that was stopped in mid-turn nothing is told any more, it would count for this one."""
+        if self._ending is not None:
+            self._ending.kill()
         self._places = itertools.count()
         self._turn = None
 
@@ -116,7 +120,7 @@ class Turns:
         self._turn = turn
         self._changed.set()
         self._changed.clear()
-        gevent.spawn(self._end, turn)
+        self._ending = gevent.spawn(self._end, turn)
 
     def next(self, after: int) -> Turn:
         """Waits for a turn that is not step ``after``."""
