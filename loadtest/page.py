@@ -91,6 +91,7 @@ def write(folder: Path) -> Path:
         columns=("requests", "failed", *_COLUMNS),
         table=[_rows_of(run, before, load) for load in run.loads],
         servers=run.servers,
+        no_knee=_no_knee(run),
         before=before.facts if before else None,
         why_not_before=why_not,
         throughput=throughput_charts(drawn),
@@ -171,6 +172,15 @@ def _rows_of(run: Run, before: Run | None, load: float) -> LevelRows:
     knees = [server for server, level in levels.items() if level.knee]
     title = run.load_named(load) + (f", the knee of {' and '.join(knees)}" if knees else "")
     return LevelRows(title, tuple(rows))
+
+
+def _no_knee(run: Run) -> str:
+    """Which servers have no knee, though there was more than one load to find it."""
+    bent = {level.server for level in run.levels.values() if level.knee}
+    unbent = [server for server in run.servers if server not in bent]
+    if len(run.loads) < 2 or not unbent:
+        return ""
+    return f"No knee of {' and '.join(unbent)} up to {run.load_named(run.loads[-1])}."
 
 
 def _row(level: Level) -> Row:

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 PERCENTILES = (50, 95, 99)
 MEASURES = ("ttft", "ttst", "itl", "tpot", "e2e")
-KNEE_GROWTH = 1.10  # throughput that grows by less than this from one level to the next
-KNEE_TTFT = 2.0  # and a 95th percentile of TTFT above so many times that of the lowest level: past the knee
+# Past the knee: throughput that falls from one level to the next, or grows by less than KNEE_GROWTH while the 95th
+# percentile of TTFT is above KNEE_TTFT times that of the lowest level.
+KNEE_GROWTH, KNEE_TTFT = 1.10, 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +94,10 @@ def figures(done: Done) -> dict[str, Any]:
 
 
 def mark_knees(steps: list[dict[str, Any]]) -> None:
-    """Marks the knee of each server in its steps, where there are levels to compare.
+    """Marks the knee of each server in its steps: the last level before the first that is past it.
 
-    The knee is the highest level up to which each one is worth it: it brings at least a tenth more output tokens a
-    second than the one below, or not fewer while the 95th percentile of TTFT stays within twice that of the lowest.
+    A level is worth it that brings at least a tenth more output tokens a second than the one below, or not fewer while
+    the 95th percentile of TTFT stays within twice that of the lowest. Where each one is, no knee was found.
     """
     for server in {step["server"] for step in steps}:
         ladder = sorted((step for step in steps if step["server"] == server), key=lambda step: step["load"])
@@ -109,9 +110,9 @@ def mark_knees(steps: list[dict[str, Any]]) -> None:
                 step["ttft_p95"] <= KNEE_TTFT * lowest["ttft_p95"]
             )
             if not (growth >= KNEE_GROWTH or (growth >= 1 and quick)):
+                knee["knee"] = True
                 break
             knee = step
-        knee["knee"] = True
 
 
 def failures(steps: Iterable[Done]) -> list[dict[str, Any]]:

@@ -227,6 +227,7 @@ def test_a_run_without_an_answer_is_not_fine(tmp_path: Path, shape: str, said: s
         ("nothing answered", "Distribution of latencies No request was answered."),
         ("no step", "No step was run."),
         ("a ladder", "16 users, the knee of frontend and reference"),
+        ("requests per second", "No knee of frontend and reference up to 2.5"),
         ("a ladder", "Failures by kind 2,100 × reference, no response: timeout 7 × frontend, 500: error event"),
         ("a ladder", "not checked last run no run was accepted"),
         ("requests per second", "open loop: requests arrive at random, a Poisson process"),
