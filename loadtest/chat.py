@@ -63,8 +63,10 @@ class ChatUser(FastHttpUser):
                 self._one_after_another(turn)
 
     def _one_after_another(self, turn: Turn) -> None:
-        while (now := time.perf_counter()) < turn.ends:
-            if self._ask(turn, turn.next_number(), now).failure:
+        while time.perf_counter() < turn.ends:
+            number = turn.next_number()
+            request = turn.request(number)  # made before it is sent: what that takes is none of the server's time
+            if self._ask(turn, number, request, time.perf_counter()).failure:
                 gevent.sleep(_PAUSE_AFTER_FAILURE_S)
 
     def _as_they_are_due(self, turn: Turn) -> None:
@@ -75,15 +77,16 @@ class ChatUser(FastHttpUser):
                 if index % turn.processes != turn.process:
                     continue
                 due = turn.began + after
+                number = turn.step.first_request + index
+                request = turn.request(number)
                 gevent.sleep(max(0.0, due - time.perf_counter()))
                 turn.late.append(time.perf_counter() - due)
-                asked.spawn(self._ask, turn, turn.step.first_request + index, due)
+                asked.spawn(self._ask, turn, number, request, due)
             asked.join()
         finally:  # where the test is stopped, so are they
             asked.kill(block=False)
 
-    def _ask(self, turn: Turn, number: int, sent: float) -> Record:
-        request = turn.request(number)
+    def _ask(self, turn: Turn, number: int, request: Request, sent: float) -> Record:
         record = Record(
             server=turn.step.server,
             step=turn.step.number,
