@@ -198,7 +198,10 @@ class Conductor:
             seconds = max(options.run_time - _WEB_STOP_S, options.run_time / 2)
         seed = int(options.seed or random.SystemRandom().randrange(1 << 31))
         models = {server: _model(self._urls[server]) for server in servers}
-        return Run(options.workload, loop, seconds, seed, models, plan(servers, levels, loop, seconds))
+        run = Run(options.workload, loop, seconds, seed, models, plan(servers, levels, loop, seconds))
+        if loop == "closed" and users < max(levels):  # the web page's number, which may be below the ladder's
+            run.invalid.append(f"{max(levels):g} users were to send requests, and there were {users:g}")
+        return run
 
     def _scripted(self, run: Run) -> bool:
         return set(run.models.values()) == {STAND_IN}

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -20,7 +21,7 @@ import pytest
 import stub_server
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from prompts import Prompts
 
@@ -258,29 +259,42 @@ def test_the_web_page_shows_the_run_and_its_report(stub_url: str, checkpoint: Pa
         page = httpx.Client(base_url=f"http://127.0.0.1:{port}", follow_redirects=True)
         assert [row["name"] for row in wait_for_rows(page, 1)] == ["1. frontend, 2 users"], "while the others run"
         rows = wait_for_rows(page, 4)
+        wait_until((tmp_path / "report.html").is_file)
         assert [row["name"] for row in rows] == [
             f"{number}. {server}, 2 users" for number, server in enumerate(("frontend", "reference") * 2, 1)
         ]
         assert all(row["requests"] > 0 for row in rows)
         assert "Frontend and reference" in page.get("/").text
         assert page.get("/report").text == (tmp_path / "report.html").read_text()
+        page.post("/swarm", data={"user_count": 1, "spawn_rate": 1, "ladder": "1,2", "run_time": "4s"})
+        wait_for_rows(page, 1, "1. frontend, 1 users")
+        page.post("/stop")
+        run = json.loads((tmp_path / "run.json").read_text())
+        assert "2 users were to send requests, and there were 1" in run["invalid_because"]
+        assert (tmp_path / run["previous"]).is_file()
     finally:
         process.terminate()
         process.wait(30)
 
 
-def wait_for_rows(page: httpx.Client, count: int) -> list[dict[str, Any]]:
-    """The rows of the tab, once there are so many."""
+def wait_for_rows(page: httpx.Client, count: int, first: str = "1.") -> list[dict[str, Any]]:
+    """The rows of the tab, once there are so many, and the name of the first begins like that."""
+    rows: list[dict[str, Any]] = []
+
+    def there() -> bool:
+        with suppress(httpx.ConnectError):
+            rows[:] = page.get("/stats/requests").json()["extended_stats"][0]["data"]
+        return len(rows) >= count and rows[0]["name"].startswith(first)
+
+    wait_until(there)
+    return rows
+
+
+def wait_until(there: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        try:
-            rows: list[dict[str, Any]] = page.get("/stats/requests").json()["extended_stats"][0]["data"]
-        except httpx.ConnectError:
-            rows = []
-        if len(rows) >= count:
-            return rows
-        time.sleep(0.5)
-    raise AssertionError(f"the tab has not had {count} rows for a minute")
+    while not there():
+        assert time.monotonic() < deadline, "a minute was not enough"
+        time.sleep(0.2)
 
 
 def requests_by_locust(finished: Finished) -> int:
