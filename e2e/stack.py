@@ -210,9 +210,7 @@ def open_stack() -> Iterator[Stack]:
 
 def setting(name: str) -> str:
     """What Compose takes for a variable: the environment's value, else that of ``.env``."""
-    value = os.environ.get(name) or dotenv_values(ROOT / ".env")[name]
-    assert value is not None
-    return value
+    return {**dotenv_values(ROOT / ".env"), **os.environ}[name] or ""
 
 
 def _connect(frontend_url: str, reference_url: str, project: Project | None, origin: str) -> Stack:

@@ -114,7 +114,7 @@ def test_many_clients_that_leave_leave_nothing_behind(
 
 
 def leave(server: Server, body: Body, mode: Mode) -> None:
-    """Sends a request and closes the connection: a stream's with its first bytes, any other when the engine has it."""
+    """Sends a request and closes the connection: a stream's with its first bytes, any other a moment later."""
     connection = ask(server, body, mode)
     if mode == "stream":
         assert connection.getresponse().read(16)

@@ -68,7 +68,7 @@ def user_counts(text: str) -> list[float]:
     Raises:
         LoadError: one is no number of users.
     """
-    levels = _levels(text)
+    levels = rates(text)
     if broken := [level for level in levels if not level.is_integer()]:
         raise LoadError(f"there are no {broken[0]:g} users: a level is a whole number from 1 up, not {text!r}")
     return levels
@@ -80,10 +80,6 @@ def rates(text: str) -> list[float]:
     Raises:
         LoadError: one is no rate.
     """
-    return _levels(text)
-
-
-def _levels(text: str) -> list[float]:
     levels = []
     for part in filter(str.strip, text.split(",")):
         try:

@@ -55,16 +55,11 @@ def run(stack: Stack, project: Project, options: argparse.Namespace) -> Soak:
     wanted = 60.0 * options.minutes
     samples = Samples()
     traffic = Traffic(stack.frontend, options.clients, options.seed)
-    seconds = 0.0
     try:
-        with traffic:
-            try:
-                with suppress(KeyboardInterrupt):
-                    sample(samples, project, traffic, wanted)
-            finally:
-                seconds = min(wanted, time.monotonic() - samples.started)
+        with traffic, suppress(KeyboardInterrupt):
+            sample(samples, project, traffic, wanted)
     finally:
-        soak = soaked(commit, stack.frontend.model, wanted, seconds, traffic.done, samples)
+        soak = soaked(commit, stack.frontend.model, wanted, samples.seconds, traffic.done, samples)
         write(soak, RESULTS)
     return soak
 
@@ -73,13 +68,16 @@ def sample(samples: Samples, project: Project, traffic: Traffic, seconds: float)
     """Takes samples for so many ``seconds``, and says how far it has come."""
     period = max(SHORTEST, seconds / SAMPLES)
     said = 0.0
-    while (now := time.monotonic() - samples.started) < seconds:
-        samples.take(project, traffic.done)
-        if now >= said + SAID_EVERY:
-            said = now
-            wrong = sum(each.sent.outcome is not Outcome.RIGHT for each in traffic.done)
-            print(f"{now / 60:4.0f} min  {len(traffic.done)} requests, {wrong} not as they should be", flush=True)
-        time.sleep(max(0.0, samples.started + now + period - time.monotonic()))
+    try:
+        while (now := time.monotonic() - samples.started) < seconds:
+            samples.take(project, traffic.done)
+            if now >= said + SAID_EVERY:
+                said = now
+                wrong = sum(each.sent.outcome is not Outcome.RIGHT for each in traffic.done)
+                print(f"{now / 60:4.0f} min  {len(traffic.done)} requests, {wrong} not as they should be", flush=True)
+            time.sleep(max(0.0, samples.started + now + period - time.monotonic()))
+    finally:
+        samples.seconds = min(seconds, time.monotonic() - samples.started)
 
 
 def report_in(results: Path) -> str:

@@ -83,9 +83,8 @@ def _sampled(samples: Samples) -> Check:
     missed = samples.missed
     if not missed:
         return Check("every sample was taken", samples.taken > 0, f"{samples.taken} of {samples.taken}")
-    named = "; ".join(missed[:MISSED_SHOWN]) + (
-        f"; and {len(missed) - MISSED_SHOWN} more" * (len(missed) > MISSED_SHOWN)
-    )
+    more = [f"and {len(missed) - MISSED_SHOWN} more"] if len(missed) > MISSED_SHOWN else []
+    named = "; ".join([*missed[:MISSED_SHOWN], *more])
     return Check("every sample was taken", ok=False, said=f"{samples.taken} of {samples.taken + len(missed)}: {named}")
 
 

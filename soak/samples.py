@@ -38,6 +38,7 @@ class Samples:
         points: the values, by ``(measure, service)``.
         taken: how many samples of a service there are.
         missed: the others, each with why there is none.
+        seconds: how long samples were taken.
         starts: when the main process of each service started: more than once where it restarted.
     """
 
@@ -45,6 +46,7 @@ class Samples:
     points: dict[tuple[str, str], list[tuple[float, float]]] = field(default_factory=dict)
     taken: int = 0
     missed: list[str] = field(default_factory=list)
+    seconds: float = 0.0
     starts: dict[str, set[str]] = field(default_factory=lambda: {name: set() for name in SERVICES})
     _seen: int = 0
 

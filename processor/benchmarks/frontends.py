@@ -43,17 +43,18 @@ class Frontend:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICKS
 
-    def resident_mib(self) -> float:
-        """Its memory that is in RAM and its own, in MiB."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
-        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("RssAnon")) / 1024
-
     def lists_the_model(self) -> bool:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/v1/models", timeout=5) as answer:
                 return MODEL.encode() in answer.read()
         except OSError:
             return False
+
+
+def resident_mib(process_id: int) -> float:
+    """Memory of a process that is in RAM and its own, in MiB."""
+    status = Path(f"/proc/{process_id}/status").read_text(encoding="ascii")
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("RssAnon")) / 1024
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from conversations import conversation
 from direct import worker
-from frontends import MODEL, Frontend
+from frontends import MODEL, Frontend, resident_mib
 from heartbeat import LINE_S, longest_delay
 from streams import ask, ask_all
 
@@ -152,6 +152,6 @@ def memory(frontend: Frontend, seed: int, *, requests: int, conversations: int) 
             await ask_all(frontend.port, [body(number) for number in range(start, min(start + 8, last))])
 
     asyncio.run(send(0, 1000))
-    early = frontend.resident_mib()
+    early = resident_mib(frontend.process.pid)
     asyncio.run(send(1000, requests))
-    return early, frontend.resident_mib()
+    return early, resident_mib(frontend.process.pid)

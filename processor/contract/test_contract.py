@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from frontends import resident_mib
 from local_dynamo import CLIENT, NAMED, LocalDynamo, wait_until
 
 if TYPE_CHECKING:
@@ -122,11 +123,11 @@ def test_a_client_that_does_not_read_holds_its_worker_up_and_fills_no_memory(dyn
     with dynamo.worker("m", "--context-length", "100000"), dynamo.frontend(*NAMED) as frontend:
         wait_until(lambda: frontend.models() == ["m"])
         assert frontend.says(text)
-        before = frontend.memory_mib()
+        before = resident_mib(frontend.process_id)
         body = {"model": "m", "messages": [{"role": "user", "content": json.dumps(endless)}], "stream": True}
         with CLIENT.stream("POST", f"{frontend.url}/v1/chat/completions", json=body) as answer:
             assert answer.status_code == 200
             time.sleep(10)
-            grown = frontend.memory_mib() - before
+            grown = resident_mib(frontend.process_id) - before
         assert grown < 40
         wait_until(lambda: frontend.says("Hello"))

@@ -40,11 +40,6 @@ class Frontend:
     log: Path
     process_id: int
 
-    def memory_mib(self) -> float:
-        """Its memory that is in RAM and its own."""
-        status = Path(f"/proc/{self.process_id}/status").read_text(encoding="ascii")
-        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("RssAnon")) / 1024
-
     def models(self) -> list[str]:
         return [model["id"] for model in CLIENT.get(f"{self.url}/v1/models").raise_for_status().json()["data"]]
 

@@ -13,12 +13,12 @@ from .attacked import hostile
 from .bills import FILE as BILL_FILE
 from .bills import bills
 from .broken import faults
-from .figures import benchmarks
 from .generated import outputs, requests
 from .live import FILE as LIVE_FILE
 from .live import live_tests
 from .loaded import FILE as LOAD_FILE
 from .loaded import load
+from .measured import benchmarks
 from .recorded import recorded_parity
 from .soaked import FILE as SOAK_FILE
 from .soaked import soak
