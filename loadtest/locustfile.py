@@ -28,7 +28,7 @@ from dotenv import dotenv_values
 from locust import events
 from locust.runners import MasterRunner, WorkerRunner
 from outcome import exit_status, outcome
-from plan import SERVERS, LoadError, rates, user_counts
+from plan import SERVERS, rates, user_counts
 from prompts import Prompts
 from summary import figures
 from tab import Tab
@@ -81,6 +81,7 @@ def _options(parser: ArgumentParser) -> None:
     add("--budgets", default=str(ROOT / "loadtest" / "budgets.yaml"), help="File of the limits that a run must keep to")
     add(
         "--results",
+        type=_checked(written.results_folder),
         default=str(ROOT / "results" / "load"),
         help="Folder for the figures; those of the run before move to FOLDER-previous",
     )
@@ -93,7 +94,7 @@ def _checked(read: Callable[[str], object]) -> Callable[[str], str]:
     def check(text: str) -> str:
         try:
             read(text)
-        except LoadError as error:
+        except ValueError as error:
             raise ArgumentTypeError(str(error)) from None
         return text
 
@@ -121,7 +122,7 @@ def _send(environment: Environment) -> None:
 def _conduct(environment: Environment) -> None:
     """This process says whose turn it is, gathers what was measured, and writes it down."""
     assert environment.parsed_options is not None
-    folder = Path(environment.parsed_options.results)
+    folder = Path(environment.parsed_options.results).resolve()
     given = environment.parsed_options.checkpoint
     if not given:
         subprocess.run([sys.executable, ROOT / "fixtures" / "checkpoint" / "build.py", _STAND_IN], check=True)

@@ -97,11 +97,12 @@ def mark_knees(steps: list[dict[str, Any]]) -> None:
     """Marks the knee of each server in its steps: the last level before the first that is past it.
 
     A level is worth it that brings at least a tenth more output tokens a second than the one below, or not fewer while
-    the 95th percentile of TTFT stays within twice that of the lowest. Where each one is, no knee was found.
+    the 95th percentile of TTFT stays within twice that of the lowest. Where each one is, no knee was found; nor has a
+    server one that answered nothing.
     """
     for server in {step["server"] for step in steps}:
         ladder = sorted((step for step in steps if step["server"] == server), key=lambda step: step["load"])
-        if len({step["load"] for step in ladder}) < 2:
+        if len({step["load"] for step in ladder}) < 2 or not any(step["output_tokens_per_s"] for step in ladder):
             continue
         lowest = knee = ladder[0]
         for step in ladder[1:]:

@@ -6,6 +6,7 @@ import csv
 import json
 import shutil
 from dataclasses import asdict, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -13,7 +14,6 @@ from record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 # What the release report shows of a run.
 _SHOWN = (
@@ -29,6 +29,23 @@ _SHOWN = (
     "failures",
     "budgets",
 )
+
+
+class ForeignFolderError(ValueError):
+    """A folder that a run would replace and that holds something else; the text names it."""
+
+
+def results_folder(text: str) -> Path:
+    """The folder a run is to be written to, whole.
+
+    Raises:
+        ForeignFolderError: it, or the one beside it that the run before moves to, holds files that are not a run's.
+    """
+    folder = Path(text).resolve()
+    for each in (folder, _previous(folder)):
+        if each.exists() and not _replaceable(each):
+            raise ForeignFolderError(f"{each} holds no run, and would be replaced: name a folder of its own")
+    return folder
 
 
 def write(run: dict[str, Any], records: Sequence[Record], folder: Path) -> None:
@@ -56,12 +73,21 @@ def _set_aside(folder: Path) -> str | None:
     Returns:
         the ``run.json`` of the previous run, relative to ``folder``; None where there is none.
     """
-    kept = folder.with_name(f"{folder.name}-previous")
+    kept = _previous(folder)
     if (folder / "run.json").is_file():
         shutil.rmtree(kept, ignore_errors=True)
         folder.rename(kept)
     shutil.rmtree(folder, ignore_errors=True)
     return f"../{kept.name}/run.json" if (kept / "run.json").is_file() else None
+
+
+def _previous(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}-previous")
+
+
+def _replaceable(folder: Path) -> bool:
+    """Whether nothing but a run, or the beginnings of one, is in the folder."""
+    return folder.is_dir() and (not any(folder.iterdir()) or (folder / "requests.jsonl").is_file())
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:

@@ -72,6 +72,7 @@ def test_a_step_without_an_answer_has_no_latency() -> None:
         ([(1, 100, 50), (4, 101, 60)], None),
         ([(1, 100, 500), (4, 300, 60), (16, 290, 60)], 4),
         ([(1, 100, None), (4, 105, None)], 1),
+        ([(1, 0, None), (4, 0, None)], None),
     ],
 )
 def test_the_knee_is_where_more_load_brings_no_more_tokens_and_ttft_has_doubled(
