@@ -221,9 +221,9 @@ def _connect(frontend_url: str, reference_url: str, project: Project | None, ori
     """
     deadline = time.monotonic() + READY_TIMEOUT
     reference = Server("reference", reference_url.rstrip("/"), "")
-    model = wait_for(lambda: _first_model(reference), deadline, f"reference at {reference_url}")
+    model = wait_for(lambda: first_model(reference), deadline, f"reference at {reference_url}")
     frontend = Server("frontend", frontend_url.rstrip("/"), model)
-    wait_for(lambda: _first_model(frontend), deadline, f"frontend at {frontend_url}")
+    wait_for(lambda: first_model(frontend), deadline, f"frontend at {frontend_url}")
     return Stack(frontend, Server("reference", reference.url, model), project, origin)
 
 
@@ -242,7 +242,7 @@ def wait_for(listed: Callable[[], str], deadline: float, who: str) -> str:
         time.sleep(1)
 
 
-def _first_model(server: Server) -> str:
+def first_model(server: Server) -> str:
     models = server.models()
     if not models:
         raise LookupError("it lists no model")

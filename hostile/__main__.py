@@ -20,15 +20,14 @@ from typing import TYPE_CHECKING
 import requests
 
 from e2e.servers import MODES
-from e2e.stack import ROOT, Project, Stack, StackError, open_stack
+from e2e.stack import READY_TIMEOUT, ROOT, Project, Stack, StackError, first_model, open_stack, wait_for
 from faults.traffic import Outcome, ask, fresh_client, scripted
 
-from .answers import Outcome as Answer
 from .answers import send
 from .bodies import Kind, hostile_request
 from .files import load, save
 from .outcome import Memory, Run, terminal_lines, write
-from .verdict import Verdict, needs_reference, verdict
+from .verdict import Verdict, is_unsettled, needs_reference, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,13 +80,18 @@ def run(stack: Stack, count: int, seed: int) -> int:
     shutil.rmtree(RESULTS, ignore_errors=True)
     started = time.monotonic()
     with Watch(stack.project) as watch:
-        verdicts = sorted(asked(stack, count, seed), key=lambda each: each.number)
-        late = [each.number for each in verdicts if each.frontend.outcome is Answer.HUNG]
-        again = {number: judged(stack, seed, number) for number in late}
-    verdicts = [again.get(each.number, each) for each in verdicts]
+        verdicts = {each.number: each for each in asked(stack, count, seed)}
+        again = sorted(number for number, each in verdicts.items() if is_unsettled(each))
+        with suppress(StackError):  # what could not be sent again keeps its verdict
+            for number in again:
+                wait_for_reference(stack)
+                verdicts[number] = judged(stack, seed, number)
     seconds = time.monotonic() - started
-    found = Run(seed, seconds, verdicts, tuple(late), watch.memory, tuple(aftermath(stack, watch)))
+    objections = tuple(aftermath(stack, watch))
+    found = Run(seed, seconds, [verdicts[number] for number in range(count)], tuple(again), watch.memory, objections)
     write(found, RESULTS)
+    for against in (each for each in found.verdicts if each.objection):
+        save(hostile_request(seed, against.number, stack.frontend.model), RESULTS)
     print("\n".join(terminal_lines(found)))
     for violation in found.violations:
         print(f"AGAINST IT: {violation}")
@@ -109,16 +113,22 @@ def asked(stack: Stack, count: int, seed: int) -> Iterator[Verdict]:
 
 
 def judged(stack: Stack, seed: int, number: int) -> Verdict:
-    """Sends one request; what has something against it is kept, to be replayed."""
+    """Sends one request, to the reference too where that must be known."""
     request = hostile_request(seed, number, stack.frontend.model)
     frontend = send(stack.frontend, request)
     sampled = number % SAMPLED == 0 and request.kind is not Kind.HUGE_BODY
     ask_both = (sampled or needs_reference(frontend)) and not MANY_CHOICES.search(request.content)
     reference = send(stack.reference, request.for_reference) if ask_both else None
-    found = verdict(request, frontend, reference)
-    if found.objection:
-        save(request, RESULTS)
-    return found
+    return verdict(request, frontend, reference)
+
+
+def wait_for_reference(stack: Stack) -> None:
+    """SGLang ends itself over some requests, and Docker starts it anew.
+
+    Raises:
+        StackError: it does not come back.
+    """
+    wait_for(lambda: first_model(stack.reference), time.monotonic() + READY_TIMEOUT, "reference")
 
 
 class Watch:

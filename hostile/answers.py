@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from .bodies import HostileRequest
 
 KEPT = 2000  # characters of a body
+# How Dynamo's front refuses `function_call`, a host gap that `e2e/gaps.py` holds: no fault of a server.
+NOT_IMPLEMENTED = 501
 
 
 class Outcome(StrEnum):
     ANSWERED = "answered"
-    REFUSED = "refused"  # 4xx
-    FAILED = "failed"  # 5xx, or an error event with such a code
+    REFUSED = "refused"  # 4xx, or NOT_IMPLEMENTED
+    FAILED = "failed"  # any other 5xx, or an error event with such a code
     BROKEN = "broken"  # a 200 that is no answer
     LOST = "lost"  # the connection broke before there was an answer
     HUNG = "hung"
@@ -75,7 +77,7 @@ def judged(answer: Refusal, seconds: float) -> Answered:
         except Exception:  # whatever a client cannot read is no answer
             outcome = Outcome.BROKEN
     if status != 200:
-        outcome = Outcome.REFUSED if 400 <= status < 500 else Outcome.FAILED
+        outcome = Outcome.REFUSED if 400 <= status < 500 or status == NOT_IMPLEMENTED else Outcome.FAILED
     # A good answer may hold whatever the model says.
     internals = () if outcome is Outcome.ANSWERED else tuple(answer.internals)
     return Answered(outcome, status, answer.body[:KEPT], internals, seconds)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from .verdict import Verdict
 
-SAID_SHOWN = 300
+SAID_SHOWN, AGAIN_SHOWN = 300, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Run:
     """All that a run found.
 
     Attributes:
-        again: numbers of the requests that hung beside others, and were sent again alone; their verdict is of that.
+        again: numbers of the requests that were sent again alone, see ``is_unsettled``; their verdict is of that.
         memory: None where the containers are out of reach.
         objections: what may not be and concerns no one request.
     """
@@ -65,7 +65,9 @@ def terminal_lines(run: Run) -> Iterator[str]:
     alike = sum(each.reference is not None and each.frontend.status == each.reference.status for each in asked)
     yield f"the reference was asked {len(asked)} times, and answered with the same status {alike} times"
     if run.again:
-        yield f"sent again alone, since the engine had others' work to do for so long: {', '.join(map(str, run.again))}"
+        numbers = ", ".join(map(str, run.again[:AGAIN_SHOWN]))
+        more = f", … and {len(run.again) - AGAIN_SHOWN} more" if len(run.again) > AGAIN_SHOWN else ""
+        yield f"sent again alone, since one of the servers did not answer in time: {numbers}{more}"
     if run.memory:
         memory = run.memory
         yield (

@@ -35,6 +35,15 @@ def needs_reference(frontend: Answered) -> bool:
     return frontend.outcome in BAD
 
 
+def is_unsettled(found: Verdict) -> bool:
+    """Whether the request must be sent once more, alone.
+
+    It hung while others kept the engine busy, or it has no answer of the reference, which another may have ended.
+    """
+    hung, gone = found.frontend.outcome is Outcome.HUNG, (Outcome.HUNG, Outcome.LOST)
+    return hung or (found.reference is not None and found.reference.outcome in gone)
+
+
 def verdict(request: HostileRequest, frontend: Answered, reference: Answered | None) -> Verdict:
     """Judges a request by both answers; the reference's has to be there where ``needs_reference`` says so."""
     objection = ""

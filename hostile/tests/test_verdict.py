@@ -12,7 +12,7 @@ from e2e.compare import Refusal
 from hostile.answers import Answered, Outcome, judged
 from hostile.bodies import HostileRequest, Kind
 from hostile.outcome import Memory, Run, terminal_lines, write
-from hostile.verdict import verdict
+from hostile.verdict import is_unsettled, verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,6 +34,7 @@ JSON, STREAM = "application/json", "text/event-stream"
         (Refusal(200, STREAM, 'data: {"error": {"message": "x"}}\n\n'), Outcome.FAILED, 500, ()),
         (Refusal(400, JSON, '{"message": "no"}'), Outcome.REFUSED, 400, ()),
         (Refusal(422, JSON, "KeyError: 'x'"), Outcome.REFUSED, 422, ("KeyError",)),
+        (Refusal(501, JSON, '{"message": "`function_call` is deprecated."}'), Outcome.REFUSED, 501, ()),
         (Refusal(503, JSON, ""), Outcome.FAILED, 503, ()),
     ],
 )
@@ -82,9 +83,27 @@ def test_what_is_against_an_answer(case: Judged) -> None:
     assert verdict(REQUEST, case.frontend, case.reference).objection == case.objection
 
 
+@pytest.mark.parametrize(
+    ("frontend", "reference", "unsettled"),
+    [
+        (ANSWERED, None, False),
+        (ANSWERED, LOST, True),
+        (REFUSED, HUNG, True),
+        (FAILED, FAILED, False),
+        (FAILED, None, False),
+        (HUNG, FAILED, True),
+        (LOST, ANSWERED, False),
+    ],
+)
+def test_what_has_no_whole_answer_is_sent_again(
+    frontend: Answered, reference: Answered | None, unsettled: bool
+) -> None:
+    assert is_unsettled(verdict(REQUEST, frontend, reference)) is unsettled
+
+
 def test_a_run_with_something_against_it(tmp_path: Path) -> None:
     verdicts = [verdict(REQUEST, ANSWERED, None), verdict(REQUEST, FAILED, REFUSED)]
-    run = Run(7, 2.0, verdicts, (3,), Memory(100, 200, 110), ("worker has restarted",))
+    run = Run(7, 2.0, verdicts, tuple(range(12)), Memory(100, 200, 110), ("worker has restarted",))
     violations = [
         "request 3, numbers at their limits: failed 500, and the reference refused 400",
         "worker has restarted",
@@ -93,7 +112,10 @@ def test_a_run_with_something_against_it(tmp_path: Path) -> None:
     lines = list(terminal_lines(run))
     assert lines[-1] == "2 requests of seed 7 in 2 s, 2 violations"
     assert "memory of the frontend: 100 MiB before, 200 at most, 110 after" in lines
-    assert "sent again alone, since the engine had others' work to do for so long: 3" in lines
+    again = (
+        "sent again alone, since one of the servers did not answer in time: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, … and 2 more"
+    )
+    assert again in lines
 
     write(run, tmp_path)
     found = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
