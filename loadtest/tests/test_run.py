@@ -249,7 +249,7 @@ def test_the_web_page_shows_the_run_and_its_report(stub_url: str, checkpoint: Pa
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    asked = ["-u", "2", "-t", "13s", "--workload", "short-chat", "--web-host", "127.0.0.1", "--web-port", str(port)]
+    asked = ["-u", "2", "-t", "13s", "--workload", "short-chat", "--web-port", str(port)]
     command = [sys.executable, "-m", "locust", "-f", "loadtest/", *asked]
     servers = {"FRONTEND_URL": f"{stub_url}/right", "REFERENCE_URL": f"{stub_url}/right"}
     options = ["--autostart", "--autoquit", "60", "--checkpoint", str(checkpoint), "--results", str(tmp_path)]
@@ -258,6 +258,8 @@ def test_the_web_page_shows_the_run_and_its_report(stub_url: str, checkpoint: Pa
     try:
         page = httpx.Client(base_url=f"http://127.0.0.1:{port}", follow_redirects=True)
         assert [row["name"] for row in wait_for_rows(page, 1)] == ["1. frontend, 2 users"], "while the others run"
+        with pytest.raises(httpx.ConnectError):  # a loopback address that all interfaces would answer at
+            httpx.get(f"http://127.0.0.2:{port}/")
         rows = wait_for_rows(page, 4)
         wait_until((tmp_path / "report.html").is_file)
         assert [row["name"] for row in rows] == [
