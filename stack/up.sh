@@ -56,6 +56,11 @@ docker compose --progress quiet up --detach --no-build --remove-orphans || {
     exit 1
 }
 
+if ! make --question .venv/installed; then
+    say "what make e2e and Locust run with, in .venv (the services start meanwhile)"
+    make --silent .venv/installed || echo "warning: it is not there yet; \`make e2e\` tries again. The stack needs none of it." >&2
+fi
+
 # Compose's own --wait says nothing until the end; an engine takes a minute on a CPU, and 15 on its first GPU start.
 limit=$([ "$STACK" = gpu ] && echo 3600 || echo 600)
 states() { docker compose ps --all --format '{{.Service}} {{.State}} {{.Health}}' | sort; }
@@ -91,4 +96,5 @@ Chat with it:
     -d '{"model": "$model", "messages": [{"role": "user", "content": "Hi"}]}'
 
 Prove it: make e2e
+Load it:  .venv/bin/locust -f loadtest/
 DONE
