@@ -81,14 +81,14 @@ def run(stack: Stack, count: int, seed: int) -> int:
     started = time.monotonic()
     with Watch(stack.project) as watch:
         verdicts = {each.number: each for each in asked(stack, count, seed)}
-        again = sorted(number for number, each in verdicts.items() if is_unsettled(each))
+        again = tuple(number for number, each in verdicts.items() if is_unsettled(each))
         with suppress(StackError):  # what could not be sent again keeps its verdict
             for number in again:
                 wait_for_reference(stack)
                 verdicts[number] = judged(stack, seed, number)
     seconds = time.monotonic() - started
     objections = tuple(aftermath(stack, watch))
-    found = Run(seed, seconds, [verdicts[number] for number in range(count)], tuple(again), watch.memory, objections)
+    found = Run(seed, seconds, list(verdicts.values()), again, watch.memory, objections)
     write(found, RESULTS)
     for against in (each for each in found.verdicts if each.objection):
         save(hostile_request(seed, against.number, stack.frontend.model), RESULTS)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from .bodies import HostileRequest
 
 KEPT = 2000  # characters of a body
-# How Dynamo's front refuses `function_call`, a host gap that `e2e/gaps.py` holds: no fault of a server.
-NOT_IMPLEMENTED = 501
+# How Dynamo's front refuses one field, a host gap that `e2e/gaps.py` holds: no fault of a server.
+NOT_IMPLEMENTED = (501, "`function_call`")
 
 
 class Outcome(StrEnum):
@@ -77,7 +77,9 @@ def judged(answer: Refusal, seconds: float) -> Answered:
         except Exception:  # whatever a client cannot read is no answer
             outcome = Outcome.BROKEN
     if status != 200:
-        outcome = Outcome.REFUSED if 400 <= status < 500 or status == NOT_IMPLEMENTED else Outcome.FAILED
+        gap_status, gap_field = NOT_IMPLEMENTED
+        is_gap = status == gap_status and gap_field in answer.body
+        outcome = Outcome.REFUSED if 400 <= status < 500 or is_gap else Outcome.FAILED
     # A good answer may hold whatever the model says.
     internals = () if outcome is Outcome.ANSWERED else tuple(answer.internals)
     return Answered(outcome, status, answer.body[:KEPT], internals, seconds)

@@ -40,8 +40,9 @@ def is_unsettled(found: Verdict) -> bool:
 
     It hung while others kept the engine busy, or it has no answer of the reference, which another may have ended.
     """
-    hung, gone = found.frontend.outcome is Outcome.HUNG, (Outcome.HUNG, Outcome.LOST)
-    return hung or (found.reference is not None and found.reference.outcome in gone)
+    if found.frontend.outcome is Outcome.HUNG:
+        return True
+    return found.reference is not None and found.reference.outcome in (Outcome.HUNG, Outcome.LOST)
 
 
 def verdict(request: HostileRequest, frontend: Answered, reference: Answered | None) -> Verdict:

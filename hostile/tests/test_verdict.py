@@ -35,6 +35,7 @@ JSON, STREAM = "application/json", "text/event-stream"
         (Refusal(400, JSON, '{"message": "no"}'), Outcome.REFUSED, 400, ()),
         (Refusal(422, JSON, "KeyError: 'x'"), Outcome.REFUSED, 422, ("KeyError",)),
         (Refusal(501, JSON, '{"message": "`function_call` is deprecated."}'), Outcome.REFUSED, 501, ()),
+        (Refusal(501, JSON, '{"message": "not yet"}'), Outcome.FAILED, 501, ()),
         (Refusal(503, JSON, ""), Outcome.FAILED, 503, ()),
     ],
 )

@@ -12,6 +12,10 @@ Ways under it, as far as they were tried with Dynamo 1.6.1 and 64 streams:
   tokens in twos or fours at any load: it is the operator's choice.
 - Items that are read ahead, or from a callback of the future in place of a task, cost what ``async for`` does.
 - Several frontends do not share a port: Dynamo refuses one that is in use. Behind a balancer each has its own loop.
+
+Where the CPU of 64 streams goes, in busy samples of ``py-spy record --native --threads``: of the processor's, 56 % is
+Dynamo's binding and its threads, 35 % our Python (reading the items 20, answers 5, engine 4, detokenizer 2) and 9 % the
+event loop; of ready chunks', 72, 11 and 17 %.
 """
 
 from __future__ import annotations
