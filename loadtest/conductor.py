@@ -32,7 +32,6 @@ DEFAULT_SECONDS = 60.0
 
 _log = logging.getLogger(__name__)
 _ANSWER_S = 10.0  # until a worker that has gone silent is given up, beyond the timeout of a request
-_WEB_STOP_S = 5.0  # the web page's own clock ends a test hard: the last answers are waited for before
 
 
 @dataclass(slots=True)
@@ -83,7 +82,7 @@ class Conductor:
         environment.events.test_stop.add_listener(self._stop)
 
     def _take_over(self, environment: Environment) -> None:
-        """Decides for Locust that all users start at once, and that no step is ended by the clock."""
+        """Decides for Locust that all users start at once, and that no run is ended by its clock."""
         options = environment.parsed_options
         assert options is not None
         if options.rate:
@@ -93,38 +92,52 @@ class Conductor:
         self._users = options.num_users or 1
         if options.num_users:  # each process gets as many as any other, and a step is shared out to the first of each
             options.num_users = -(-options.num_users // options.expect_workers) * options.expect_workers
-        if environment.web_ui is None and options.run_time:
+        if options.run_time and (options.headless or options.autostart):
             self._seconds, options.run_time = float(options.run_time), None
-        options.spawn_rate = options.spawn_rate or min(options.num_users or 1, 100)
+        options.spawn_rate = options.spawn_rate or 100  # the most that Locust lets pass without a warning
 
     def _start(self, **_: Any) -> None:
+        if web_ui := self._environment.web_ui:
+            web_ui._cancel_run_time_timer()  # it would cut off the requests in flight; there is no public way
         if self._greenlet is None:  # else users were added on the web page while the test runs
             self._greenlet = gevent.spawn(self._conduct)
 
     def _stop(self, **_: Any) -> None:
+        """The test was stopped. A run that has come to its end did so itself, and is no longer ``_run``."""
         run, greenlet = self._run, self._greenlet
         self._run = self._greenlet = None
-        if run is not None:
-            if len(run.done) < len(run.steps):
-                run.invalid.append("it was stopped before its end")
-            self._finish(run)
-        if greenlet is not None and greenlet is not gevent.getcurrent():
+        if greenlet is not None:
             greenlet.kill(block=False)
+        if run is not None:
+            run.invalid.append("it was stopped before its end")
+            self._finish(run)
 
     def _conduct(self) -> None:
         try:
             run = self._plan()
             fits = {name: asdict(fit) for name, fit in self._prompts.fits(run.workload, self._scripted(run)).items()}
+            self._run = run
+            self._lead(run, fits)
+            self._run = self._greenlet = None  # what it comes to is written even when somebody stops the test now
+            self._finish(run)  # before the test is stopped: then the web page asks for nothing any more
         except Exception as error:  # nobody waits for this greenlet: what it does not say would look like a hang
             _log.error("no run: %s: %s", type(error).__name__, error)
             self._environment.process_exit_code = INVALID
-        else:
-            self._run = run
-            self._lead(run, fits)
-        if self._environment.web_ui:
-            self._runner.stop()
-        else:
+        self._greenlet = None
+        self._end()
+
+    def _end(self) -> None:
+        """Ends the test, and Locust too where nobody wants its web page any more."""
+        options, web_ui = self._environment.parsed_options, self._environment.web_ui
+        assert options is not None
+        if web_ui is None:
             self._runner.quit()
+            return
+        self._runner.stop()
+        if options.autostart and options.autoquit >= 0:
+            gevent.sleep(options.autoquit)
+            self._runner.quit()
+            web_ui.stop()
 
     def _lead(self, run: Run, fits: dict[str, Any]) -> None:
         watching = gevent.spawn(run.containers.watch, run.clock)
@@ -193,9 +206,7 @@ class Conductor:
             raise LoadError(f"there are no {users:g} users")
         levels = rates(options.rate) or user_counts(options.ladder) or [users]
         servers = SERVERS if options.server == "both" else (options.server,)
-        seconds = self._seconds
-        if options.run_time:  # the web page's
-            seconds = max(options.run_time - _WEB_STOP_S, options.run_time / 2)
+        seconds = float(options.run_time or self._seconds)
         seed = int(options.seed or random.SystemRandom().randrange(1 << 31))
         models = {server: _model(self._urls[server]) for server in servers}
         run = Run(options.workload, loop, seconds, seed, models, plan(servers, levels, loop, seconds))

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -23,12 +23,14 @@ import stub_server
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from playwright.sync_api import Browser
     from prompts import Prompts
 
-pytest_plugins = ["stand_in"]
+pytest_plugins = ["report.tests.browser", "stand_in"]
 
 ROOT = Path(__file__).parents[2]
 NOWHERE = "http://127.0.0.1:1"
+TURNS = tuple(enumerate(("frontend", "reference") * 2, 1))
 
 
 @dataclass(frozen=True)
@@ -246,34 +248,99 @@ def test_two_workers_make_one_run(stub_url: str, checkpoint: Path, tmp_path: Pat
 
 
 def test_the_web_page_shows_the_run_and_its_report(stub_url: str, checkpoint: Path, tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    asked = ["-u", "2", "-t", "13s", "--workload", "short-chat", "--web-port", str(port)]
-    command = [sys.executable, "-m", "locust", "-f", "loadtest/", *asked]
-    servers = {"FRONTEND_URL": f"{stub_url}/right", "REFERENCE_URL": f"{stub_url}/right"}
-    options = ["--autostart", "--autoquit", "60", "--checkpoint", str(checkpoint), "--results", str(tmp_path)]
-    with (tmp_path.parent / "web.log").open("wb") as log:
-        process = subprocess.Popen(command + options, cwd=ROOT, env=os.environ | servers, stdout=log, stderr=log)
-    try:
-        page = httpx.Client(base_url=f"http://127.0.0.1:{port}", follow_redirects=True)
+    with web_page(stub_url, checkpoint, tmp_path, "--autostart", "-u", "2", "-t", "8s") as url:
+        page = httpx.Client(base_url=url, follow_redirects=True)
         assert [row["name"] for row in wait_for_rows(page, 1)] == ["1. frontend, 2 users"], "while the others run"
         with pytest.raises(httpx.ConnectError):  # a loopback address that all interfaces would answer at
-            httpx.get(f"http://127.0.0.2:{port}/")
+            httpx.get(url.replace("127.0.0.1", "127.0.0.2"))
         rows = wait_for_rows(page, 4)
         wait_until((tmp_path / "report.html").is_file)
-        assert [row["name"] for row in rows] == [
-            f"{number}. {server}, 2 users" for number, server in enumerate(("frontend", "reference") * 2, 1)
-        ]
+        assert [row["name"] for row in rows] == [f"{number}. {server}, 2 users" for number, server in TURNS]
         assert all(row["requests"] > 0 for row in rows)
         assert "Frontend and reference" in page.get("/").text
-        assert page.get("/report").text == (tmp_path / "report.html").read_text()
+        wait_until(lambda: page.get("/report").text == (tmp_path / "report.html").read_text())
         page.post("/swarm", data={"user_count": 1, "spawn_rate": 1, "ladder": "1,2", "run_time": "4s"})
         wait_for_rows(page, 1, "1. frontend, 1 users")
         page.post("/stop")
         run = json.loads((tmp_path / "run.json").read_text())
         assert "2 users were to send requests, and there were 1" in run["invalid_because"]
         assert (tmp_path / run["previous"]).is_file()
+
+
+def test_a_browser_shows_every_step_when_the_run_has_ended(
+    browser: Browser, stub_url: str, checkpoint: Path, tmp_path: Path
+) -> None:
+    """Locust's own clock ends a test hard at the run time that was asked, and until then the users ramp up."""
+    with web_page(stub_url, checkpoint, tmp_path) as url:
+        page = browser.new_page()
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(url)
+        page.get_by_text("Advanced options").click()
+        for name, value in (("userCount", "4"), ("spawnRate", "1"), ("runTime", "6s")):
+            page.fill(f"input[name={name}]", value)
+        page.get_by_role("button", name="Start").click()
+        page.get_by_text("Frontend and reference").click()
+        page.get_by_text("STOPPED").wait_for(timeout=60_000)
+        rows = [row.locator("td").all_inner_texts() for row in page.locator("tbody tr").all()]
+        page.close()
+    run = json.loads((tmp_path / "run.json").read_text())
+    assert run["invalid_because"] == []
+    assert [row[:2] for row in rows] == [
+        [f"{number}. {server}, 4 users", str(step["requests"])]
+        for (number, server), step in zip(TURNS, run["steps"], strict=True)
+    ]
+    assert all(step["requests"] > 0 for step in run["steps"])
+    assert errors == []
+
+
+def test_a_run_that_is_stopped_in_its_last_step_is_invalid(stub_url: str, checkpoint: Path, tmp_path: Path) -> None:
+    """What that step measured is lost: beside it, the other server would look as good as one likes."""
+    with web_page(stub_url, checkpoint, tmp_path, "--autostart", "-u", "2", "-t", "8s") as url:
+        page = httpx.Client(base_url=url)
+        wait_for_rows(page, 3)
+        page.post("/stop")
+        wait_until((tmp_path / "run.json").is_file)
+    run = json.loads((tmp_path / "run.json").read_text())
+    assert len(run["steps"]) == 4
+    assert run["invalid_because"] == ["it was stopped before its end"]
+
+
+def test_autoquit_ends_locust_with_the_status_of_the_run(stub_url: str, checkpoint: Path, tmp_path: Path) -> None:
+    asked = ("--autostart", "--autoquit", "0", "-u", "2", "-t", "4s")
+    with web_process(f"{stub_url}/right", f"{stub_url}/wrong", checkpoint, tmp_path, *asked) as (process, _):
+        assert process.wait(60) == 1, "the reference fails"
+
+
+@contextmanager
+def web_page(stub_url: str, checkpoint: Path, folder: Path, *arguments: str) -> Iterator[str]:
+    """Locust's web page, between two servers that answer rightly."""
+    right = f"{stub_url}/right"
+    with web_process(right, right, checkpoint, folder, *arguments) as (_, url):
+
+        def there() -> bool:
+            with suppress(httpx.ConnectError):
+                return httpx.get(url).status_code == 200
+            return False
+
+        wait_until(there)
+        yield url
+
+
+@contextmanager
+def web_process(
+    frontend: str, reference: str, checkpoint: Path, folder: Path, *arguments: str
+) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "locust", "-f", "loadtest/", "--web-port", str(port), "--workload", "short-chat"]
+    options = ["--checkpoint", str(checkpoint), "--results", str(folder), *arguments]
+    servers = {"FRONTEND_URL": frontend, "REFERENCE_URL": reference}
+    with (folder.parent / "web.log").open("wb") as log:
+        process = subprocess.Popen(command + options, cwd=ROOT, env=os.environ | servers, stdout=log, stderr=log)
+    try:
+        yield process, f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
         process.wait(30)
