@@ -75,7 +75,6 @@ class Conductor:
         self._greenlet: gevent.Greenlet | None = None
         self._missing = 0
         self._all_in = Event()
-        self._users = 1
         self._take_over(environment)
         self._runner.register_message("measured", self._gather)
         environment.events.spawning_complete.add_listener(self._start)
@@ -89,9 +88,6 @@ class Conductor:
             options.num_users = options.expect_workers  # one user of each process sends all that is due
         elif options.ladder:
             options.num_users = int(max(user_counts(options.ladder)))
-        self._users = options.num_users or 1
-        if options.num_users:  # each process gets as many as any other, and a step is shared out to the first of each
-            options.num_users = -(-options.num_users // options.expect_workers) * options.expect_workers
         if options.run_time and (options.headless or options.autostart):
             self._seconds, options.run_time = float(options.run_time), None
         options.spawn_rate = options.spawn_rate or 100  # the most that Locust lets pass without a warning
@@ -155,7 +151,7 @@ class Conductor:
         )  # fmt: skip
         done = Done(step, time.perf_counter() - run.clock)
         run.done.append(done)
-        clients = list(self._runner.clients) if isinstance(self._runner, MasterRunner) else [None]
+        clients = _clients(self._runner)
         self._missing = len(clients)
         self._all_in.clear()
         for process, client in enumerate(clients):
@@ -201,21 +197,32 @@ class Conductor:
         options = self._environment.parsed_options
         assert options is not None
         loop: Loop = options.arrivals if options.rate else "closed"
-        users = float(self._runner.target_user_count if self._environment.web_ui else self._users)
-        if users < 1:
-            raise LoadError(f"there are no {users:g} users")
-        levels = rates(options.rate) or user_counts(options.ladder) or [users]
+        if self._runner.target_user_count < 1:
+            raise LoadError(f"there are no {self._runner.target_user_count} users")
+        levels = rates(options.rate) or user_counts(options.ladder) or [float(self._runner.target_user_count)]
         servers = SERVERS if options.server == "both" else (options.server,)
         seconds = float(options.run_time or self._seconds)
         seed = int(options.seed or random.SystemRandom().randrange(1 << 31))
         models = {server: _model(self._urls[server]) for server in servers}
         run = Run(options.workload, loop, seconds, seed, models, plan(servers, levels, loop, seconds))
-        if loop == "closed" and users < max(levels):  # the web page's number, which may be below the ladder's
-            run.invalid.append(f"{max(levels):g} users were to send requests, and there were {users:g}")
+        users = self._runner.user_count
+        if loop == "closed" and users < max(levels):  # the web page's number may be below the ladder's
+            run.invalid.append(f"{max(levels):g} users were to send requests, and there were {users}")
         return run
 
     def _scripted(self, run: Run) -> bool:
         return set(run.models.values()) == {STAND_IN}
+
+
+def _clients(runner: Runner) -> list[str | None]:
+    """The processes that have users, those with the most first: of them a step asks one more where it cannot be even.
+
+    None stands for this process, where it is the only one.
+    """
+    if not isinstance(runner, MasterRunner):
+        return [None]
+    workers = sorted(runner.clients.all, key=lambda worker: worker.user_count, reverse=True)
+    return [worker.id for worker in workers if worker.user_count]
 
 
 def _model(url: str) -> str:

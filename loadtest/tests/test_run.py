@@ -209,9 +209,18 @@ def test_a_level_that_cannot_be_is_refused_by_name(
     assert (refused.status, list(tmp_path.iterdir())) == (2, []), refused.printed
 
 
-def test_a_run_that_cannot_be_planned_ends_with_the_reason(checkpoint: Path, tmp_path: Path) -> None:
-    refused = locust(tmp_path, checkpoint, "http://127.0.0.1:port", NOWHERE, "-u", "1", "-t", "2s")
-    assert "no run: InvalidURL: Invalid port: 'port'" in refused.printed
+@pytest.mark.parametrize(
+    ("frontend", "users", "said"),
+    [
+        ("http://127.0.0.1:port", "1", "no run: InvalidURL: Invalid port: 'port'"),
+        (NOWHERE, "0", "no run: LoadError: there are no 0 users"),
+    ],
+)
+def test_a_run_that_cannot_be_planned_ends_with_the_reason(
+    checkpoint: Path, tmp_path: Path, frontend: str, users: str, said: str
+) -> None:
+    refused = locust(tmp_path, checkpoint, frontend, NOWHERE, "-u", users, "-t", "2s")
+    assert said in refused.printed
     assert (refused.status, list(tmp_path.iterdir())) == (3, []), refused.printed
 
 
