@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import docker  # type: ignore[import-untyped]
 import httpx
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from report.templates import templates_in
 
 from .servers import MODES
 from .stack import ROOT, Project, Service, Stack
@@ -167,10 +168,8 @@ def write_report(results: Results, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     content = {**asdict(results), "counts": results.counts()}
     (directory / "results.json").write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    page = environment.get_template("report.html.j2").render(
+    template = templates_in(Path(__file__).parent).get_template("report.html.j2")
+    page = template.render(
         results=results,
         modes=MODES,
         Outcome=Outcome,

@@ -33,7 +33,7 @@ class Step:
 # and SGLang's code is in one. The two searches need neither the stack nor each other, and each one core for minutes.
 ROUNDS = (
     (Step("lint", 5),),
-    (Step("test", 5),),
+    (Step("test", 10),),
     (Step("contract", 5),),
     (Step("up", 10),),
     (Step("fixtures", 10, ("CHECK=1",)), Step("sbom", 5)),

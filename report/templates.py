@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-if TYPE_CHECKING:
-    from pathlib import Path
+_SHARED = Path(__file__).parent  # holds the style that all pages have in common
 
 
 def templates_in(folder: Path) -> Environment:
-    """The templates of a folder: what they are given is escaped, and what they name but are not given is an error."""
+    """The templates of a folder, which can include ``style.css``.
+
+    What they are given is escaped, and what they name but are not given is an error.
+    """
     return Environment(
-        loader=FileSystemLoader(folder),
+        loader=FileSystemLoader((folder, _SHARED)),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -71,7 +71,8 @@ def _commit_in(path: Path) -> str:
 
 
 def _one_commit(commit: Commit, seen: dict[str, str]) -> Check:
-    others = [f"{who} ran on {other}" for who, other in seen.items() if other != commit.id]
+    elsewhere = {other: [who for who, on in seen.items() if on == other] for other in seen.values()}
+    others = [f"{', '.join(ran)} ran on {other}" for other, ran in elsewhere.items() if other != commit.id]
     if commit.changed:
         others.append(f"{len(commit.changed)} files are not as committed: {', '.join(commit.changed[:3])}")
     state = State.NOT_RUN if others else State.PASSED
