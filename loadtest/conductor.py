@@ -119,7 +119,7 @@ class Conductor:
         except Exception as error:  # nobody waits for this greenlet: what it does not say would look like a hang
             _log.error("no run: %s: %s", type(error).__name__, error)
             self._environment.process_exit_code = INVALID
-        self._greenlet = None
+            self._greenlet = None
         self._end()
 
     def _end(self) -> None:
@@ -197,15 +197,15 @@ class Conductor:
         options = self._environment.parsed_options
         assert options is not None
         loop: Loop = options.arrivals if options.rate else "closed"
-        if self._runner.target_user_count < 1:
-            raise LoadError(f"there are no {self._runner.target_user_count} users")
-        levels = rates(options.rate) or user_counts(options.ladder) or [float(self._runner.target_user_count)]
+        wanted, users = self._runner.target_user_count, self._runner.user_count
+        if wanted < 1:
+            raise LoadError(f"there are no {wanted} users")
+        levels = rates(options.rate) or user_counts(options.ladder) or [float(wanted)]
         servers = SERVERS if options.server == "both" else (options.server,)
         seconds = float(options.run_time or self._seconds)
         seed = int(options.seed or random.SystemRandom().randrange(1 << 31))
         models = {server: _model(self._urls[server]) for server in servers}
         run = Run(options.workload, loop, seconds, seed, models, plan(servers, levels, loop, seconds))
-        users = self._runner.user_count
         if loop == "closed" and users < max(levels):  # the web page's number may be below the ladder's
             run.invalid.append(f"{max(levels):g} users were to send requests, and there were {users}")
         return run
