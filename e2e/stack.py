@@ -104,7 +104,9 @@ class Service:
         fetch = (
             "import urllib.request as r; print(r.urlopen('http://127.0.0.1:9090/metrics', timeout=5).read().decode())"
         )
-        return self.run("python3", "-c", fetch).text
+        output = self.run("python3", "-c", fetch)
+        assert output.exit_code == 0, f"the metrics of {self.name} cannot be read: {output.text}"
+        return output.text
 
     def kill_processes(self) -> None:
         """Kills all that runs in it with SIGKILL, as a crash would: Docker, which did not ask for it, restarts it."""
