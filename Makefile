@@ -73,7 +73,7 @@ sbom: ## a software bill of materials for both images, in results/sbom
 lint: $(VENV)/installed ## ruff and mypy --strict
 	$(PY)/ruff check .
 	$(PY)/ruff format --check .
-	$(PY)/mypy processor/src processor/conftest.py processor/tests processor/contract processor/benchmarks e2e faults hostile loadtest report soak stack fixtures/record fixtures/checkpoint
+	$(PY)/mypy processor/src processor/conftest.py processor/tests processor/contract processor/benchmarks e2e faults hostile loadtest report soak stack stand fixtures/record fixtures/checkpoint
 
 report: $(VENV)/installed ## put what has run into one verdict, in results/report (BASE=RESULTS shows what changed since)
 	$(PY)/python -m report $(if $(BASE),--base '$(BASE)')

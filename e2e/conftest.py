@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .compare import AnswersDifferError
+from stand.answers import AnswersDifferError
+from stand.repository import ROOT
+from stand.stack import Project, Stack, StackError, open_stack
+
 from .report import Check, Outcome, Results, Sides, Table, terminal_lines, versions_of, write_report
-from .stack import ROOT, Project, Stack, StackError, open_stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .cases import (
+from stand.cases import (
     GREEDY,
     MATRIX,
     PARIS,
@@ -24,7 +24,7 @@ from .cases import (
     tool,
     user,
 )
-from .servers import MODES, Body, Mode
+from stand.servers import MODES, Body, Mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING
 import docker  # type: ignore[import-untyped]
 import httpx
 
-from report.templates import templates_in
-
-from .servers import MODES
-from .stack import ROOT, Project, Service, Stack
+from stand.repository import ROOT
+from stand.servers import MODES
+from stand.templates import templates_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from .compare import Difference
+    from stand.answers import Difference
+    from stand.stack import Project, Service, Stack
 
 
 LONG_TABLE = 40  # rows; on the page every table is whole

@@ -22,13 +22,13 @@ from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from .cases import PARIS, TOOLS, call_block, result, says, user
+from stand.cases import PARIS, TOOLS, call_block, result, says, user
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
-    from .servers import Server
-    from .stack import Stack
+    from stand.servers import Server
+    from stand.stack import Stack
 
 WEATHER_OF_MESSAGES = {
     "name": "get_weather",

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .cases import PARIS_AND_ORDERS, THINKING, THOUGHTS, TOOLS, call_block, carried, user
-from .compare import Answer, AnswersDifferError, Choice, StreamFailedError, ToolCall, differences, read_events
-from .servers import MODES, Body, Mode, refusal
+from stand.answers import Answer, AnswersDifferError, Choice, StreamFailedError, ToolCall, differences, read_events
+from stand.cases import PARIS_AND_ORDERS, THINKING, THOUGHTS, TOOLS, call_block, carried, user
+from stand.servers import MODES, Body, Mode, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .servers import Server
-    from .stack import Stack
+    from stand.servers import Server
+    from stand.stack import Stack
 
 NO = "I would rather not."
 LIMIT = 160  # above what any of the answers needs

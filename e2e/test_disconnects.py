@@ -16,16 +16,16 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from .cases import PROSE, user
-from .compare import Answer, read_events
-from .servers import MODES, PATH, Body, Mode
-from .stack import setting
+from stand.answers import Answer, read_events
+from stand.cases import PROSE, user
+from stand.servers import MODES, PATH, Body, Mode
+from stand.stack import setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .servers import Server
-    from .stack import Project, Service, Stack
+    from stand.servers import Server
+    from stand.stack import Project, Service, Stack
 
 ENDLESS: Body = {"messages": [user("Go on.")], "ignore_eos": True, "max_tokens": 20000}
 SHORT: Body = {"messages": [user("Hi", "Here I am.")], "temperature": 0}

@@ -14,14 +14,14 @@ import anthropic
 import openai
 import pytest
 
-from .cases import GREEDY, TOOLS, assistant, called, result, says, system, user
-from .compare import Answer
-from .servers import MODES, Body, Mode, Server
+from stand.answers import Answer
+from stand.cases import GREEDY, TOOLS, assistant, called, result, says, system, user
+from stand.servers import MODES, Body, Mode, Server
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .stack import Stack
+    from stand.stack import Stack
 
 Door = Literal["responses", "messages"]
 DOORS: tuple[Door, ...] = ("responses", "messages")

@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING, Any
 import openai
 import pytest
 
-from .compare import SHOWN_EXCEPTION
-from .refusals import REFUSALS, RefusedCase
+from stand.answers import SHOWN_EXCEPTION
+from stand.refusals import REFUSALS, RefusedCase
+from stand.repository import ROOT
+from stand.servers import MODES, Mode, Server, refusal
+from stand.stack import Stack, open_stack
+
 from .report import Sides
-from .servers import MODES, Mode, Server, refusal
-from .stack import ROOT, Stack, open_stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .compare import Refusal
+    from stand.answers import Refusal
 
 FIXTURE = ROOT / "fixtures" / "refusals" / "deepseek-v4-flash-0731.json"
 LONG_BODY = 10_000  # characters; a case with a longer one is held here only

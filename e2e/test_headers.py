@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sglang_parity.headers import token_ids_sha256
 
-from .cases import user
-from .servers import MODES, PATH, Body, Mode
+from stand.cases import user
+from stand.servers import MODES, PATH, Body, Mode
 
 if TYPE_CHECKING:
     import httpx
 
-    from .servers import Server
-    from .stack import Project, Stack
+    from stand.servers import Server
+    from stand.stack import Project, Stack
 
 HI: Body = {"messages": [user("Hi", "Hello.")], "max_tokens": 8}
 REFUSED: Body = {"messages": [user("Hi")], "top_k": 0}

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .cases import CARRIED, CASES, TOGETHER, Case, carried
-from .compare import Answer, AnswersDifferError, Difference, Refusal, differences, read_events
+from stand.answers import Answer, AnswersDifferError, Difference, Refusal, differences, read_events
+from stand.cases import CARRIED, CASES, TOGETHER, Case, carried
+from stand.repository import ROOT
+from stand.servers import MODES, Body, Mode, Server
+
 from .gaps import EVERY_FIELD, FIELD_GAPS, REQUEST_GAPS, FieldGap, RequestGap
-from .servers import MODES, Body, Mode, Server
-from .stack import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from .stack import Stack
+    from stand.stack import Stack
 
 
 ANSWERS = ROOT / "fixtures" / "openai_parity" / "deepseek-v4-flash-0731.json"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .stack import SERVICES, Project, Service
+from stand.stack import SERVICES, Project, Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable

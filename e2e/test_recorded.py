@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 import pytest
 from sglang_parity.headers import token_ids_sha256
 
-from .cases import carried
-from .compare import SHOWN_EXCEPTION
-from .servers import PATH, Body, Server
-from .stack import ROOT, Stack, open_stack
+from stand.answers import SHOWN_EXCEPTION
+from stand.cases import carried
+from stand.repository import ROOT
+from stand.servers import PATH, Body, Server
+from stand.stack import Stack, open_stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

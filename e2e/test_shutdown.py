@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from .cases import PROSE, user
-from .compare import Answer, StreamFailedError, read_events
-from .stack import ROOT
+from stand.answers import Answer, StreamFailedError, read_events
+from stand.cases import PROSE, user
+from stand.repository import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .servers import Body, Server
-    from .stack import Project, Stack
+    from stand.servers import Body, Server
+    from stand.stack import Project, Stack
 
 TEXT = PROSE * 6
 FINITE: Body = {"messages": [user("Go.", TEXT)], "temperature": 0}

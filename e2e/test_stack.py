@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from .cases import user
-from .compare import Answer, Refusal, StreamFailedError, read_events
-from .servers import MODES, Server, refusal
-from .stack import ROOT, SERVICES, Project, Service, Stack
+from stand.answers import Answer, Refusal, StreamFailedError, read_events
+from stand.cases import user
+from stand.repository import ROOT
+from stand.servers import MODES, Server, refusal
+from stand.stack import SERVICES, Project, Service, Stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,13 +19,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sglang_parity.headers import token_ids_sha256
 
+from stand.repository import ROOT
+from stand.servers import PATH, Server
+
 from .report import Table
-from .servers import PATH, Server
-from .stack import ROOT, Project, Stack
 from .test_recorded import FIXTURE, for_dynamo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from stand.stack import Project, Stack
 
 SERVICES = {"dynamo": "stock-dynamo", "sglang": "stock-sglang"}
 PROBE_MODEL = "deepseek-ai/DeepSeek-V4-Flash-0731"

@@ -12,11 +12,12 @@ import time
 from dataclasses import asdict, dataclass, field
 from statistics import median
 
-from e2e.stack import ROOT, Project, Stack, StackError, open_stack
+from stand.repository import ROOT
+from stand.stack import Project, Stack, StackError, open_stack
+from stand.traffic import LOST, Outcome, Sent, Traffic, count, kinds
 
 from .breakage import FAULTS, Fault
 from .overload import flood, slow_readers
-from .traffic import LOST, Outcome, Sent, Traffic, count, kinds
 
 RESULTS = ROOT / "results" / "faults"
 CLIENTS = 8

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    from e2e.stack import Project, Service
+    from stand.stack import Project, Service
 
 # Sets the container's network interface up or down: its connections then stay open and carry nothing.
 _SET_LINK = """

@@ -9,15 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from e2e.servers import MODES
-
-from .traffic import Sent, ask, client_of, scripted
+from stand.servers import MODES
+from stand.traffic import Sent, ask, client_of, scripted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from e2e.servers import Server
-    from e2e.stack import Service
+    from stand.servers import Server
+    from stand.stack import Service
 
 LONG_ANSWER: dict[str, Any] = {
     "messages": [{"role": "user", "content": "Go on."}],

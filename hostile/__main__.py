@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING
 
 import requests
 
-from e2e.servers import MODES
-from e2e.stack import READY_TIMEOUT, ROOT, Project, Stack, StackError, first_model, open_stack, wait_for
-from faults.traffic import Outcome, ask, fresh_client, scripted
+from stand.repository import ROOT
+from stand.servers import MODES
+from stand.stack import READY_TIMEOUT, Project, Stack, StackError, first_model, open_stack, wait_for
+from stand.traffic import Outcome, ask, fresh_client, scripted
 
 from .answers import send
 from .bodies import Kind, hostile_request

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from e2e.compare import Refusal, StreamFailedError, read_body, read_stream
-from e2e.servers import PATH, refusal
+from stand.answers import Refusal, StreamFailedError, read_body, read_stream
+from stand.servers import PATH, refusal
 
 if TYPE_CHECKING:
-    from e2e.servers import Server
+    from stand.servers import Server
 
     from .bodies import HostileRequest
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from sglang_parity.request.dynamo import CARRIED_FIELDS
 
-from e2e.cases import CARRIED, CASES, carried
-from e2e.refusals import REFUSALS
+from stand.cases import CARRIED, CASES, carried
+from stand.refusals import REFUSALS
 
 from .places import Place, at, places, put, put_text, written
 

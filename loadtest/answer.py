@@ -9,7 +9,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from sse import EventParser
+
+from stand.sse import EventParser
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

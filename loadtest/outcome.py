@@ -12,8 +12,8 @@ from budgets import Limits, check
 from generator import own_limits
 from summary import failures, figures, mark_knees
 
-from report.commit import current_commit
-from report.machine import cpu_model
+from stand.machine import cpu_model
+from stand.repository import current_commit
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,7 +20,7 @@ from plots import (
 from recorded import read_run
 from summary import KNEE_GROWTH, KNEE_TTFT
 
-from report.templates import templates_in
+from stand.templates import templates_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,8 +9,9 @@ import argparse
 import sys
 from pathlib import Path
 
+from stand.repository import ROOT
+
 from .assemble import RESULTS, NoReportError, assemble, exit_status, terminal_lines, write
-from .steps import ROOT
 
 
 def main() -> None:

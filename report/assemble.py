@@ -9,15 +9,15 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stand.evidence import Report, State, Verdict
+from stand.repository import ROOT, current_commit
+from stand.templates import templates_in
+
 from .changes import changes
-from .commit import current_commit
-from .evidence import Report, State, Verdict
 from .junit import junit_of
 from .parts import read_parts
 from .parts.recorded import FIXTURE_LIST, fixture_list
 from .parts.tested import scope_of
-from .steps import ROOT
-from .templates import templates_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

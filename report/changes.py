@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from .evidence import Part, State, Table
+from stand.evidence import Part, State, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

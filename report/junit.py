@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from .evidence import State
+from stand.evidence import State
 
 if TYPE_CHECKING:
-    from .evidence import Check, Part, Report
+    from stand.evidence import Check, Part, Report
 
 ILLEGAL = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF, *range(0xD800, 0xE000)], "\ufffd")
 

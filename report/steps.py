@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-ROOT = Path(__file__).parents[1]
+from stand.repository import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 RECORD = "validate/steps.json"
 
 

@@ -16,9 +16,10 @@ import time
 from concurrent import futures
 from typing import TYPE_CHECKING
 
+from stand.repository import ROOT, current_commit
+
 from .assemble import RESULTS, assemble, exit_status, terminal_lines, write
-from .commit import current_commit
-from .steps import ROOT, ROUNDS, Ended, Step, has_target, log_of, write_record
+from .steps import ROUNDS, Ended, Step, has_target, log_of, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

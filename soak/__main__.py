@@ -13,9 +13,9 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from e2e.stack import ROOT, Project, Stack, StackError, open_stack
-from faults.traffic import Outcome
-from report.commit import current_commit
+from stand.repository import ROOT, current_commit
+from stand.stack import Project, Stack, StackError, open_stack
+from stand.traffic import Outcome
 
 from .outcome import Soak, soaked, terminal_lines, write
 from .samples import Samples

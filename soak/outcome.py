@@ -10,8 +10,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from faults.traffic import Outcome
-from report.templates import templates_in
+from stand.templates import templates_in
+from stand.traffic import Outcome
 
 from .growth import WARM_UP, Series, trend
 from .plot import plot_of

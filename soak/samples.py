@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from statistics import median, quantiles
 from typing import TYPE_CHECKING
 
-from e2e.stack import StackError
-from faults.traffic import Outcome
+from stand.stack import StackError
+from stand.traffic import Outcome
 
 from .growth import Limit, Series
 from .traffic import Kind
@@ -16,7 +16,7 @@ from .traffic import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from e2e.stack import Project, Service
+    from stand.stack import Project, Service
 
     from .traffic import Done
 

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from e2e.cases import THINKING, TOOLS, call_block, user
-from e2e.compare import Answer, Refusal
-from e2e.servers import MODES
-from e2e.stack import ROOT
 from faults.overload import LONG_ANSWER
-from faults.traffic import Outcome, Sent, ask, client_of, scripted
+from stand.answers import Answer, Refusal
+from stand.cases import THINKING, TOOLS, call_block, user
+from stand.repository import ROOT
+from stand.servers import MODES
+from stand.traffic import Outcome, Sent, ask, client_of, scripted
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from e2e.servers import Body, Mode, Server
+    from stand.servers import Body, Mode, Server
 
 # Requests that SGLang refuses, each with what it refuses it.
 REFUSALS = json.loads((ROOT / "fixtures" / "refusals" / "deepseek-v4-flash-0731.json").read_text(encoding="utf-8"))

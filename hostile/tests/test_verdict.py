@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from e2e.compare import Refusal
 from hostile.answers import Answered, Outcome, judged
 from hostile.bodies import HostileRequest, Kind
 from hostile.outcome import Memory, Run, terminal_lines, write
 from hostile.verdict import is_unsettled, verdict
+from stand.answers import Refusal
 
 if TYPE_CHECKING:
     from pathlib import Path

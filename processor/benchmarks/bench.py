@@ -28,8 +28,8 @@ from prefill import LENGTHS, NEXT_TURN_OF, Prefill
 from rows import Row, at_most, below, beside, faster, spread_of, table
 from serving import cost_per_token, median_tokens_per_chunk, memory, seconds_to_first_token, stalls
 
-from e2e.probe_worker import checkpoint_with_real_architecture
-from report.machine import cpu_model
+from stand.machine import cpu_model
+from stand.probe_worker import checkpoint_with_real_architecture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from test_engine import Router, answer
 
-from e2e.sequence import body_in_dynamo, of_body, of_stream, stream_in_dynamo
+from stand.sequence import body_in_dynamo, of_body, of_stream, stream_in_dynamo
 
 if TYPE_CHECKING:
     from sglang_parity.checkpoint import Checkpoint

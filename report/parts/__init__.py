@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from report.evidence import Check, Part, State
 from report.steps import Ended, read_record
+from stand.evidence import Check, Part, State
 
 from .attacked import hostile
 from .bills import FILE as BILL_FILE
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from report.commit import Commit
+    from stand.repository import Commit
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from report.evidence import Check, Figure, Part, State, Table
+from stand.evidence import Check, Figure, Part, State, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

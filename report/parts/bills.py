@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from report.evidence import Check, Figure, Part, State
+from stand.evidence import Check, Figure, Part, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from report.evidence import Check, Part, State, Table
+from stand.evidence import Check, Part, State, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

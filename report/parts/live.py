@@ -6,8 +6,8 @@ import json
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
-from report.evidence import Check, Part, State, Table
-from report.steps import ROOT
+from stand.evidence import Check, Part, State, Table
+from stand.repository import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

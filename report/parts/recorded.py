@@ -8,8 +8,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from report.evidence import Check, Part, State, Table
-from report.steps import ROOT
+from stand.evidence import Check, Part, State, Table
+from stand.repository import ROOT
 
 from .tests import cases_of
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from report.evidence import Check, Figure, Part, State
-from report.steps import RECORD, ROOT, STEPS, Ended, has_target, log_of
+from report.steps import RECORD, STEPS, Ended, has_target, log_of
+from stand.evidence import Check, Figure, Part, State
+from stand.repository import ROOT
 
 from .live import FILE as LIVE_FILE
 from .loaded import FILE as LOAD_FILE
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from report.commit import Commit
+    from stand.repository import Commit
 
 FIXTURE = ROOT / "fixtures" / "parity" / "deepseek-v4-flash-0731.json"
 PINNED = "deepseek-ai/DeepSeek-V4-Flash-0731"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from report.evidence import Check, Figure, Part, State
+from stand.evidence import Check, Figure, Part, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

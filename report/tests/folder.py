@@ -8,11 +8,11 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from report.commit import Commit
 from report.parts.bills import IMAGES
 from report.parts.loaded import FILES as LOAD_FILES
 from report.parts.recorded import FAMILIES, FIXTURES
-from report.steps import ROOT, STEPS, Ended, log_of, write_record
+from report.steps import STEPS, Ended, log_of, write_record
+from stand.repository import ROOT, Commit
 
 if TYPE_CHECKING:
     from pathlib import Path

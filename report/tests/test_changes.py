@@ -6,7 +6,7 @@ import pytest
 
 from report.assemble import content_of
 from report.changes import changes
-from report.evidence import Check, Figure, Part, Report, State, Table
+from stand.evidence import Check, Figure, Part, Report, State, Table
 
 BEFORE = Report(
     "2026-11-01",

@@ -11,13 +11,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from report.evidence import Check, Part, Report, State, Verdict
 from report.parts import read_parts
 from report.parts.bills import IMAGES
 from report.parts.loaded import NOT_APPLICABLE, load
 from report.parts.recorded import FIXTURE_LIST, fixture_list
 from report.parts.tested import scope_of
-from report.steps import ROOT, read_record, write_record
+from report.steps import read_record, write_record
+from stand.evidence import Check, Part, Report, State, Verdict
+from stand.repository import ROOT
 
 from .folder import (
     BILL,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from report.commit import Commit
+    from stand.repository import Commit
 
 
 def report_of(results: Path, commit: Commit = COMMIT) -> Report:

@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from report.assemble import NoReportError, assemble, terminal_lines, write
-from report.evidence import Report, State
 from report.parts import read_parts
 from report.parts.tested import scope_of
+from stand.evidence import Report, State
 
 from .folder import COMMIT, live_check, live_results, whole_folder, write_json
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from e2e.stack import StackError
 from soak import __main__ as command
+from stand.stack import StackError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,12 +9,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from faults.traffic import Outcome, Sent
 from soak.growth import Limit, Series
 from soak.outcome import Check, Soak, soaked, terminal_lines, write
 from soak.plot import HEIGHT, WIDTH, nice, plot_of
 from soak.samples import SERVICES, Samples
 from soak.traffic import MIX, Done, Kind
+from stand.traffic import Outcome, Sent
 
 if TYPE_CHECKING:
     from pathlib import Path

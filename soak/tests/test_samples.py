@@ -9,13 +9,13 @@ import docker.errors  # type: ignore[import-untyped]
 import pytest
 import requests
 
-from e2e.stack import Output, StackError
-from faults.traffic import Outcome, Sent
 from soak.samples import SERVICES, Samples
 from soak.traffic import Done, Kind
+from stand.stack import Output, StackError
+from stand.traffic import Outcome, Sent
 
 if TYPE_CHECKING:
-    from e2e.stack import Project
+    from stand.stack import Project
 
 DONE = [Done(Kind.ANSWER, 1.0, Sent(0.0, 1.0, Outcome.RIGHT)) for _ in range(3)]
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from e2e.servers import Server
-from faults.traffic import Outcome
 from soak.traffic import left
+from stand.servers import Server
+from stand.traffic import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import httpx
 
-from .compare import Answer, Refusal, read_body, read_stream
+from .answers import Answer, Refusal, read_body, read_stream
 
 Mode = Literal["unary", "stream"]
 MODES: tuple[Mode, ...] = ("unary", "stream")

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from sse import Event, EventParser
+
+from stand.sse import Event, EventParser
 
 STREAM = (
     ": comment\r\n"

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from e2e.cases import says
-from e2e.compare import Answer, Refusal, StreamFailedError
-from e2e.servers import MODES, Body, Mode, Server
+from .answers import Answer, Refusal, StreamFailedError
+from .cases import says
+from .servers import MODES, Body, Mode, Server
 
 if TYPE_CHECKING:
     from types import TracebackType

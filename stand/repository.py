@@ -1,11 +1,12 @@
-"""The commit that the working tree is."""
+"""The repository: where it is, and the commit that the working tree is at."""
 
 from __future__ import annotations
 
 import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 
-from .steps import ROOT
+ROOT = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ import subprocess
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import docker  # type: ignore[import-untyped]
@@ -16,12 +15,12 @@ import httpx
 from dotenv import dotenv_values
 from testcontainers.compose import DockerCompose
 
+from .repository import ROOT
 from .servers import Server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-ROOT = Path(__file__).parents[1]
 PROJECT = "sglang-parity"
 SERVICES = ("frontend", "worker", "reference")
 READY_TIMEOUT = 300.0  # seconds; an engine on 2 cores takes one to two minutes

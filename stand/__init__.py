@@ -1,0 +1,1 @@
+"""What every check stands on: the stack and its servers, answers, traffic, evidence. It imports no check."""
