@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stand.evidence import Report, State, Verdict
+from stand.evidence import State
 from stand.repository import ROOT, current_commit
 from stand.templates import templates_in
 
@@ -18,6 +18,7 @@ from .junit import junit_of
 from .parts import read_parts
 from .parts.recorded import FIXTURE_LIST, fixture_list
 from .parts.tested import scope_of
+from .verdict import Report, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,9 @@ from xml.etree import ElementTree
 from stand.evidence import State
 
 if TYPE_CHECKING:
-    from stand.evidence import Check, Part, Report
+    from stand.evidence import Check, Part
+
+    from .verdict import Report
 
 ILLEGAL = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF, *range(0xD800, 0xE000)], "\ufffd")
 

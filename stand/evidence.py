@@ -1,26 +1,28 @@
-"""What a report is made of: parts with checks and figures, each with the raw files that it was read from."""
+"""What a check leaves for the report: parts with checks, figures and tables, in one shape for all.
+
+``results/<check>/evidence.json`` holds it. It needs the standard library alone, so that a check that runs inside the
+engine image writes the same.
+"""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping
+    from pathlib import Path
+
+FILE = "evidence.json"
 
 
 class State(StrEnum):
     PASSED = "pass"
     FAILED = "fail"
     NOT_RUN = "not run"
-
-
-class Verdict(StrEnum):
-    PASS = "pass"
-    FAIL = "fail"
-    NOT_PROVEN = "not proven"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,37 +78,46 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """All that is known of one results folder.
+class Evidence:
+    """All that one check found.
 
     Attributes:
-        assembled: when, in UTC.
-        commit: the commit of the working tree that it was assembled in.
-        scope: what the verdict is about.
-        changes: what differs from an earlier report; None where none was named.
+        commit: what it ran on; empty where it does not know.
+        versions: what it found running, by name; empty where it asked no server.
     """
 
-    assembled: str
     commit: str
-    scope: str
     parts: tuple[Part, ...]
-    changes: Part | None = field(default=None)
+    versions: Mapping[str, str] = field(default_factory=dict)
 
-    def of(self, state: State) -> Iterator[tuple[Part, Check]]:
-        for part in self.parts:
-            for check in part.checks:
-                if check.state is state:
-                    yield part, check
 
-    def counts(self) -> dict[State, int]:
-        return {state: sum(part.counts()[state] for part in self.parts) for state in State}
+def write_evidence(folder: Path, evidence: Evidence) -> None:
+    """Writes ``evidence.json`` into the folder of a check."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(asdict(evidence), indent=1, ensure_ascii=False)
+    (folder / FILE).write_text(text + "\n", encoding="utf-8")
 
-    @property
-    def verdict(self) -> Verdict:
-        """Fail where a check failed; not proven where one was not run, or where there is none."""
-        counts = self.counts()
-        if counts[State.FAILED]:
-            return Verdict.FAIL
-        if counts[State.NOT_RUN] or not counts[State.PASSED]:
-            return Verdict.NOT_PROVEN
-        return Verdict.PASS
+
+def read_evidence(file: Path) -> Evidence:
+    """Reads what ``write_evidence`` wrote.
+
+    Raises:
+        FileNotFoundError: the check has not run.
+        ValueError, LookupError, TypeError: the file holds something else.
+    """
+    content = json.loads(file.read_text(encoding="utf-8"))
+    return Evidence(content["commit"], tuple(map(_part, content["parts"])), content["versions"])
+
+
+def _part(content: dict[str, Any]) -> Part:
+    return Part(
+        content["title"],
+        tuple(content["raw"]),
+        tuple(Check(each["name"], State(each["state"]), each["why"]) for each in content["checks"]),
+        tuple(Figure(each["name"], each["value"]) for each in content["figures"]),
+        tuple(
+            Table(each["title"], tuple(each["head"]), tuple(map(tuple, each["rows"])), each["note"])
+            for each in content["tables"]
+        ),
+        content["listed"],
+    )

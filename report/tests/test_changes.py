@@ -6,7 +6,8 @@ import pytest
 
 from report.assemble import content_of
 from report.changes import changes
-from stand.evidence import Check, Figure, Part, Report, State, Table
+from report.verdict import Report
+from stand.evidence import Check, Figure, Part, State, Table
 
 BEFORE = Report(
     "2026-11-01",

@@ -17,7 +17,8 @@ from report.parts.loaded import NOT_APPLICABLE, load
 from report.parts.recorded import FIXTURE_LIST, fixture_list
 from report.parts.tested import scope_of
 from report.steps import read_record, write_record
-from stand.evidence import Check, Part, Report, State, Verdict
+from report.verdict import Report, Verdict
+from stand.evidence import Check, Part, State
 from stand.repository import ROOT
 
 from .folder import (

@@ -12,7 +12,8 @@ import pytest
 from report.assemble import NoReportError, assemble, terminal_lines, write
 from report.parts import read_parts
 from report.parts.tested import scope_of
-from stand.evidence import Report, State
+from report.verdict import Report
+from stand.evidence import State
 
 from .folder import COMMIT, live_check, live_results, whole_folder, write_json
 
