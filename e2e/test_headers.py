@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sglang_parity.headers import token_ids_sha256
+from sglang_parity.host.headers import token_ids_sha256
 
 from stand.cases import user
 from stand.servers import MODES, PATH, Body, Mode

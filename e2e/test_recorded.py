@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
-from sglang_parity.headers import token_ids_sha256
+from sglang_parity.host.headers import token_ids_sha256
 
 from stand.answers import SHOWN_EXCEPTION
 from stand.cases import carried

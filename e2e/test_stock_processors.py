@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sglang_parity.headers import token_ids_sha256
+from sglang_parity.host.headers import token_ids_sha256
 
 from stand.repository import ROOT
 from stand.servers import PATH, Server

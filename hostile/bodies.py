@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from sglang_parity.request.dynamo import CARRIED_FIELDS
+from sglang_parity.host.bodies import CARRIED_FIELDS
 
 from stand.cases import CARRIED, CASES, carried
 from stand.refusals import REFUSALS

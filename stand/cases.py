@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sglang_parity.request.dynamo import CARRIED_FIELDS
+from sglang_parity.host.bodies import CARRIED_FIELDS
 
 from .servers import MODES, Body, Mode
 

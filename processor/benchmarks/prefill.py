@@ -17,9 +17,9 @@ from conversations import conversation, next_turn
 from parity import serve
 from sglang.srt.entrypoints.openai.protocol import ChatCompletionRequest
 from sglang_parity.checkpoint import Checkpoint
-from sglang_parity.constrain import select_tool_call_grammar, tool_call_constraint
-from sglang_parity.render import load_model, render
-from sglang_parity.request import parse_json, read_request, refuse_conflicting_constraints
+from sglang_parity.models import load_model
+from sglang_parity.prepare import prepare
+from sglang_parity.request import parse_json
 
 if TYPE_CHECKING:
     import random
@@ -50,17 +50,13 @@ class Prefill:
     """Both ways from body to ids, for one checkpoint."""
 
     def __init__(self, checkpoint: Path) -> None:
-        read = Checkpoint.load(checkpoint)
-        self._model = load_model(read, tool_call_parser="deepseekv4")
-        self._grammar = select_tool_call_grammar("deepseekv4", "deepseek-v4")
+        self._model = load_model(
+            Checkpoint.load(checkpoint), tool_call_parser="deepseekv4", reasoning_parser="deepseek-v4"
+        )
         self._sglang = serve(checkpoint)
 
     def ours(self, body: bytes) -> list[int]:
-        chat = read_request(parse_json(body.decode()))
-        tool_call_constraint(chat, self._grammar)
-        prompt = render(chat, self._model)
-        refuse_conflicting_constraints(chat)
-        return prompt.token_ids
+        return prepare(parse_json(body.decode()), self._model).prompt.token_ids
 
     def theirs(self, body: bytes) -> list[int]:
         request = ChatCompletionRequest(**json.loads(body))

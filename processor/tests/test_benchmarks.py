@@ -11,8 +11,8 @@ from conversations import conversation, next_turn
 from heartbeat import longest_delay
 from plot import HEIGHT, WIDTH, svg
 from rows import at_most, below, beside, faster, table
-from sglang_parity.render import load_model, render
-from sglang_parity.request import read_request
+from sglang_parity.models import load_model
+from sglang_parity.prepare import prepare
 from streams import Answer
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def test_a_conversation_is_as_long_as_wanted_and_new_with_every_seed(checkpoint:
     bodies = [conversation(random.Random(seed), tokens) for seed in (1, 1, 2)]
     assert bodies[0] == bodies[1] != bodies[2]
     model = load_model(checkpoint, tool_call_parser="deepseekv4")
-    assert len(render(read_request(bodies[0]), model).token_ids) == pytest.approx(tokens, rel=0.2)
+    assert len(prepare(bodies[0], model).prompt.token_ids) == pytest.approx(tokens, rel=0.2)
 
 
 def test_the_next_turn_goes_on_where_the_conversation_ends() -> None:

@@ -1,4 +1,4 @@
-"""The table of ``errors``, row by row: what goes to Dynamo, and what a client of a real Frontend sees."""
+"""The table of ``host.errors``, row by row: what goes to Dynamo, and what a client of a real Frontend sees."""
 
 from __future__ import annotations
 
@@ -14,17 +14,10 @@ from typing import TYPE_CHECKING, Any
 import openai
 import pytest
 from dynamo.llm.exceptions import Cancelled, ConnectionTimeout, HttpError, InvalidArgument, WorkerUnavailable
-from sglang_parity import compat
 from sglang_parity.engine import ChatEngine
-from sglang_parity.errors import (
-    LONGEST_LOGGED,
-    LONGEST_MESSAGE,
-    EngineError,
-    RequestError,
-    WorkerError,
-    for_clients,
-    to_dynamo,
-)
+from sglang_parity.errors import EngineError, RequestError
+from sglang_parity.host import errors as host_errors
+from sglang_parity.host.errors import LONGEST_LOGGED, LONGEST_MESSAGE, WorkerError, for_clients, to_dynamo
 from sglang_parity.request import read_request
 from sglang_parity.steps import Pace
 from test_engine import HI, Context, Router, answer, served_model
@@ -116,7 +109,8 @@ def test_a_refusal_that_repeats_a_large_request_is_cut(caplog: pytest.LogCapture
 )
 def test_the_processor_refuses_as_the_reference(checkpoint: Checkpoint, case: dict[str, Any]) -> None:
     """Those requests too that Dynamo's front refuses before it."""
-    model = replace(served_model(checkpoint.path), context_length=RECORDED["context_length"])
+    served = served_model(checkpoint.path)
+    model = replace(served, chat_model=replace(served.chat_model, context_length=RECORDED["context_length"]))
     router = Router([])
 
     async def ask() -> list[dict[str, Any]]:
@@ -139,7 +133,7 @@ class RoutedEngineError(ValueError):
 def test_what_dynamo_has_classified_passes_through(
     checkpoint: Checkpoint, failure: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compat, "RoutedEngineError", RoutedEngineError)
+    monkeypatch.setattr(host_errors, "RoutedEngineError", RoutedEngineError)
     with pytest.raises(type(failure)) as caught:
         answer(checkpoint, HI, Router([], failure))
     assert caught.value is failure

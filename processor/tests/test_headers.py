@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from sglang_parity.engine import ChatEngine
-from sglang_parity.headers import request_id
+from sglang_parity.host.headers import request_id
 from sglang_parity.steps import Pace
 from test_engine import HI, Router, output, served_model
 from test_engine import Context as Dynamo16Context

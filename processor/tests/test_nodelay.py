@@ -6,7 +6,7 @@ import os
 import socket
 from pathlib import Path
 
-from sglang_parity.nodelay import send_at_once
+from sglang_parity.host.nodelay import send_at_once
 
 
 def delays(connection: socket.socket) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sglang_parity.models.registry import select_output_format
 from sglang_parity.parse import (
     Delta,
     Message,
@@ -16,7 +17,6 @@ from sglang_parity.parse import (
     ReasoningTokens,
     StreamParser,
     parse_whole,
-    select_output_format,
 )
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "reasoning_parity" / "deepseek-v4.json"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sglang_parity.models.registry import select_output_format
 from sglang_parity.parse import (
     Delta,
     Message,
@@ -16,7 +17,6 @@ from sglang_parity.parse import (
     StreamParser,
     ToolCall,
     parse_whole,
-    select_output_format,
 )
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "tool_parity" / "deepseekv4.json"

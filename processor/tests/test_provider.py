@@ -46,7 +46,7 @@ def test_wrong_options_are_refused_by_name(options: dict[str, Any], key: str) ->
 def test_a_worker_that_does_not_know_its_context_length_publishes_none(checkpoint_directory: Path) -> None:
     """Dynamo's mocker says 0: no request is too long for it."""
     published = {"tool_call_parser": "deepseekv4", "reasoning_parser": "deepseek-v4", "context_length": 0}
-    assert load_served_model(Card(checkpoint_directory, published), Options()).context_length is None
+    assert load_served_model(Card(checkpoint_directory, published), Options()).chat_model.context_length is None
 
 
 def test_what_is_loaded_is_not_walked_by_the_garbage_collector() -> None:

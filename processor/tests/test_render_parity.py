@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from sglang_parity.errors import RequestError
-from sglang_parity.render import load_model, render
-from sglang_parity.request import parse_json, read_request, refuse_conflicting_constraints
+from sglang_parity.models import load_model
+from sglang_parity.prepare import prepare
+from sglang_parity.request import parse_json
 
 if TYPE_CHECKING:
     from sglang_parity.checkpoint import Checkpoint
@@ -47,29 +48,32 @@ def replay(case: dict[str, Any], checkpoint: Checkpoint, *, effort_profile: str)
     """What the processor makes of a case, in the words in which SGLang's answer was recorded."""
     server = case.get("server", {})
     body = case["body"] if "body" in case else json.dumps(case["request"])
+    model = load_model(
+        checkpoint,
+        tool_call_parser="deepseekv4",
+        reasoning_parser="deepseek-v4",
+        effort_profile=server.get("effort_profile", effort_profile),
+        context_length=server.get("context_length"),
+        default_chat_template_kwargs=server.get("default_chat_template_kwargs"),
+    )
     try:
-        request = read_request(
-            parse_json(body),
-            default_chat_template_kwargs=server.get("default_chat_template_kwargs"),
-            context_length=server.get("context_length"),
-        )
-        prompt = render(request, load_model(checkpoint, effort_profile=server.get("effort_profile", effort_profile)))
-        refuse_conflicting_constraints(request)
+        prepared = prepare(parse_json(body), model)
     except RequestError as error:
         return {"error": {"status": error.status, "type": error.kind, "message": error.message}}
+    prompt = prepared.prompt
     return {
         "prompt": prompt.text,
         "token_count": len(prompt.token_ids),
         "token_sha256": hashlib.sha256(struct.pack(f"<{len(prompt.token_ids)}I", *prompt.token_ids)).hexdigest(),
         "token_ids": prompt.token_ids,
-        "require_reasoning": request.require_reasoning,
-        "skip_special_tokens": request.skip_special_tokens,
+        "require_reasoning": prepared.require_reasoning,
+        "skip_special_tokens": prepared.chat.skip_special_tokens,
     }
 
 
 def test_the_tokenizer_is_the_checkpoints(checkpoint: Checkpoint) -> None:
     """The ids and their digest were recorded with the real checkpoint."""
-    prompt = render(read_request({"messages": [{"role": "user", "content": "Hi"}]}), load_model(checkpoint))
+    prompt = prepare({"messages": [{"role": "user", "content": "Hi"}]}, load_model(checkpoint)).prompt
     assert prompt.token_ids == [0, 128803, 23166, 128804, 128822]
     packed = struct.pack("<5I", *prompt.token_ids)
     assert hashlib.sha256(packed).hexdigest() == "95aeed952d0173ec8849b13faec66eb61ec4412cd9c41dae0c405257559365a6"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from sglang_parity.errors import RequestError
+from sglang_parity.models.deepseek_v4.thinking import output_reasons, prompt_thinks
 from sglang_parity.request import ChatRequest, parse_json, read_request
 from sglang_parity.request.tool_schema import normalize_types, schema_error
 
@@ -71,7 +72,7 @@ def test_thinking_is_truthy_for_the_prompt_and_true_for_the_output(
     kwargs: dict[str, Any] | None, in_prompt: bool, in_output: bool
 ) -> None:
     request = read(chat_template_kwargs=kwargs)
-    assert (request.thinking_requested, request.require_reasoning) == (in_prompt, in_output)
+    assert (prompt_thinks(request), output_reasons(request)) == (in_prompt, in_output)
 
 
 @pytest.mark.parametrize(
@@ -85,14 +86,14 @@ def test_default_thinking_is_read_from_the_environment_per_request(
     monkeypatch.delenv("SGLANG_DEFAULT_THINKING", raising=False)
     if value is not None:
         monkeypatch.setenv("SGLANG_DEFAULT_THINKING", value)
-    assert request.thinking_requested is expected
-    assert request.require_reasoning is False
+    assert prompt_thinks(request) is expected
+    assert output_reasons(request) is False
 
 
 def test_a_default_thinking_that_is_no_boolean_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SGLANG_DEFAULT_THINKING", "maybe")
     with pytest.warns(UserWarning, match="'maybe' is no boolean"):
-        assert read().thinking_requested is False
+        assert prompt_thinks(read()) is False
 
 
 def test_effective_tools_are_the_requests_then_those_of_system_and_developer_messages() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from dataclasses import replace
 from importlib.metadata import distribution
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,12 +16,11 @@ from dynamo.common.backend.logprobs import build_sglang_logprob_kwargs
 from dynamo.common.utils.guided_json import reject_nonprogressing_guided_json_ref_cycles
 from dynamo.common.utils.structural_tag import serialize_structural_tag
 from dynamo.sglang.thinking_budget import apply_thinking_budget
-from sglang_parity.constrain import select_tool_call_grammar, tool_call_constraint
 from sglang_parity.errors import RequestError
-from sglang_parity.parse import select_output_format
-from sglang_parity.render import load_model, render
-from sglang_parity.request import read_request, refuse_conflicting_constraints
-from sglang_parity.sampling import engine_request, refuse_what_the_engine_would
+from sglang_parity.host.bodies import router_request
+from sglang_parity.models import load_model
+from sglang_parity.prepare import prepare
+from sglang_parity.sampling import sampling_params
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,29 +109,15 @@ def test_the_engine_gets_what_sglang_would_give_it(
 def processed(case: dict[str, Any], checkpoint: Checkpoint) -> dict[str, Any]:
     """The request that Dynamo's router is given."""
     server = {"tool_call_parser": "deepseekv4", "reasoning_parser": "deepseek-v4", **case.get("server", {})}
-    context_length = server.get("context_length")
-    generation_config = server.get("generation_config", checkpoint.generation_config)
-    chat = read_request(case["request"], context_length=context_length)
-    tool_calls = tool_call_constraint(
-        chat, select_tool_call_grammar(server["tool_call_parser"], server["reasoning_parser"])
+    served = replace(checkpoint, generation_config=server.get("generation_config", checkpoint.generation_config))
+    model = load_model(
+        served,
+        tool_call_parser=server["tool_call_parser"],
+        reasoning_parser=server["reasoning_parser"],
+        context_length=server.get("context_length"),
     )
-    prompt = render(chat, load_model(checkpoint))
-    refuse_conflicting_constraints(chat)
-    refuse_what_the_engine_would(
-        chat,
-        len(prompt.token_ids),
-        context_length=context_length,
-        vocab_size=checkpoint.config["vocab_size"],
-        generation_config=generation_config,
-    )
-    return engine_request(
-        chat,
-        prompt.token_ids,
-        tool_calls,
-        eos_token_ids=checkpoint.eos_token_ids,
-        generation_config=generation_config,
-        output_format=select_output_format(server["reasoning_parser"], server["tool_call_parser"]),
-    )
+    prepared = prepare(case["request"], model)
+    return router_request(prepared, sampling_params(prepared, served, model.context_length), served.eos_token_ids)
 
 
 def as_the_engine_has_it(params: dict[str, Any]) -> dict[str, Any]:

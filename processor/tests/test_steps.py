@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sglang_parity.errors import WorkerError
+from sglang_parity.host.errors import WorkerError
 from sglang_parity.steps import STREAMED_TOKENS, Pace, streamed_steps, whole_steps
 from test_engine import Item
 

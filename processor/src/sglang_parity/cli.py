@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from sglang_parity import render_request
 from sglang_parity.arguments import json_object
 from sglang_parity.checkpoint import Checkpoint
 from sglang_parity.errors import RequestError
-from sglang_parity.render import ChatModel, UnsupportedModelError, load_model
+from sglang_parity.models import load_model
+from sglang_parity.prepare import prepare
 from sglang_parity.request import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    from sglang_parity.models import ChatModel
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,19 +27,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
-        model = load_model(Checkpoint.load(options.checkpoint))
-    except UnsupportedModelError as error:
+        model = load_model(
+            Checkpoint.load(options.checkpoint),
+            tool_call_parser=options.tool_call_parser,
+            reasoning_parser=options.reasoning_parser,
+            default_chat_template_kwargs=options.default_chat_template_kwargs,
+        )
+    except ValueError as error:
         parser.error(str(error))
     for line in sys.stdin.buffer:
-        answer = _render_line(line.rstrip(b"\r\n"), model, options.default_chat_template_kwargs)
+        answer = _render_line(line.rstrip(b"\r\n"), model)
         sys.stdout.buffer.write(orjson.dumps(answer, option=orjson.OPT_APPEND_NEWLINE))
         sys.stdout.buffer.flush()
     return 0
 
 
-def _render_line(line: bytes, model: ChatModel, defaults: Mapping[str, Any] | None) -> dict[str, Any]:
+def _render_line(line: bytes, model: ChatModel) -> dict[str, Any]:
     try:
-        prompt = render_request(parse_json(line), model, defaults)
+        prompt = prepare(parse_json(line), model).prompt
     except RequestError as error:
         return {"error": {"status": error.status, "message": error.message}}
     return {"prompt": prompt.text, "token_ids": prompt.token_ids}
@@ -70,6 +77,10 @@ def _parser() -> argparse.ArgumentParser:
         metavar="JSON",
         help="the server's default chat_template_kwargs; a request's own win (default: none)",
     )
+    for parsed in ("tool-call", "reasoning"):
+        render.add_argument(
+            f"--{parsed}-parser", metavar="NAME", help=f"the server's --{parsed}-parser (default: none, as there)"
+        )
     return parser
 
 

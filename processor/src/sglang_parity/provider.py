@@ -14,12 +14,11 @@ from dynamo.llm import PythonAsyncEngine
 from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
 
 from sglang_parity.checkpoint import Checkpoint
-from sglang_parity.constrain import select_tool_call_grammar
 from sglang_parity.engine import ChatEngine, ServedModel
 from sglang_parity.errors import OptionsError
-from sglang_parity.nodelay import send_at_once
-from sglang_parity.parse import Vocabulary, select_output_format
-from sglang_parity.render import load_model
+from sglang_parity.host.nodelay import send_at_once
+from sglang_parity.models import load_model
+from sglang_parity.parse import Vocabulary
 from sglang_parity.steps import Pace
 
 if TYPE_CHECKING:
@@ -106,17 +105,19 @@ def load_served_model(card: Any, settings: Options) -> ServedModel:
     published = card.runtime_config()
     tool_call_parser = settings.tool_call_parser or published.get("tool_call_parser")
     reasoning_parser = settings.reasoning_parser or published.get("reasoning_parser")
-    output_format = select_output_format(reasoning_parser, tool_call_parser)
-    logger.info("serving %s: reasoning parser %s, tool-call parser %s", card.name(), reasoning_parser, tool_call_parser)
-    return ServedModel(
-        chat_model=load_model(checkpoint, tool_call_parser=tool_call_parser, effort_profile=settings.effort_profile),
-        checkpoint=checkpoint,
-        vocabulary=Vocabulary.of(checkpoint.tokenizer),
-        output_format=output_format,
-        tool_call_grammar=select_tool_call_grammar(tool_call_parser, reasoning_parser),
-        reasoning_end_id=output_format.reasoning_end_id(checkpoint.tokenizer),
+    chat_model = load_model(
+        checkpoint,
+        tool_call_parser=tool_call_parser,
+        reasoning_parser=reasoning_parser,
+        effort_profile=settings.effort_profile,
         context_length=published.get("context_length") or None,  # 0 where the worker does not know it
         default_chat_template_kwargs=settings.default_chat_template_kwargs,
+    )
+    logger.info("serving %s: reasoning parser %s, tool-call parser %s", card.name(), reasoning_parser, tool_call_parser)
+    return ServedModel(
+        chat_model=chat_model,
+        vocabulary=Vocabulary.of(checkpoint.tokenizer),
+        reasoning_end_id=chat_model.output_format.reasoning_end_id(checkpoint.tokenizer),
     )
 
 

@@ -12,7 +12,7 @@ import time
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from sglang_parity.compat import as_worker_error
+from sglang_parity.host.errors import as_worker_error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Sequence
@@ -57,7 +57,7 @@ async def streamed_steps(stream: AsyncIterator[Any], pace: Pace) -> AsyncGenerat
         pace: shared by all streams of the loop.
 
     Raises:
-        WorkerError, RoutedEngineError, dynamo.llm.exceptions.DynamoException: see ``compat.as_worker_error``; what
+        WorkerError, RoutedEngineError, dynamo.llm.exceptions.DynamoException: see ``host.errors.as_worker_error``; what
             came before is a step of its own.
     """
     loop = asyncio.get_running_loop()
@@ -121,7 +121,7 @@ async def whole_steps(stream: AsyncIterator[Any], tokens: int) -> AsyncGenerator
     """The steps of a whole answer, of so many tokens or more.
 
     Raises:
-        WorkerError, RoutedEngineError, dynamo.llm.exceptions.DynamoException: see ``compat.as_worker_error``.
+        WorkerError, RoutedEngineError, dynamo.llm.exceptions.DynamoException: see ``host.errors.as_worker_error``.
     """
     step = _Step()
     while True:

@@ -24,13 +24,12 @@ _CACHE_BYTES = 64 << 20  # text and ids of what has been tokenized, for all conv
 # A text longer than this has a thread of its own, and the memory goes with it.
 _LONG = 1 << 20
 
-# What the two are compared on at start-up: one of each kind that a tokenizer's rules turn on. `make equal-tokens`
-# compares them on many megabytes.
+# What the two are compared on at start-up: one of each kind that a tokenizer's rules turn on, and its added tokens.
+# `make equal-tokens` compares them on many megabytes.
 _SAMPLES = (
     "",
     " ",
     "Hello, world! It's 12:34 – 1234567 items.\n\n\tdef f(x):\r\n        return x  # 100%\n",
-    "<｜begin▁of▁sentence｜><｜User｜>Hi <think>a</think>｜DSML｜<｜Assistant｜><｜end▁of▁sentence｜> <|im_end|>",
     "敏捷的棕色狐狸𠜎𠮷。すばやい茶色の狐。빠른 여우 שלום مرحبا क्षि กำ้",
     "👩🏽‍🚀👨‍👩‍👧‍👦🏳️‍🌈 🜁𓀀 e\u0301 o\u0308\u0323 Z͑ͫ̓a \u200b\u2028\ufeff\u0000\u00a0 x",
     "   leading, trailing   \n \n  \n",
@@ -72,7 +71,8 @@ def prompt_tokenizer(file: Path, tokenizer: Tokenizer) -> PromptTokenizer:
         with ThreadPoolExecutor(1, thread_name_prefix="long-prompt") as thread:
             return thread.submit(encode, text).result()
 
-    for sample in _SAMPLES:
+    added = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
+    for sample in (*_SAMPLES, "".join(added), " a ".join(added)):
         if fast(sample) != slow(sample):
             logger.warning("prompts are tokenized by tokenizers, slowly: fastokens differs from it on %r", sample)
             return slow

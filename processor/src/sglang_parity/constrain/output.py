@@ -1,4 +1,4 @@
-"""The shape that a request asks its output to have."""
+"""What a request's output is held to: the shape that it asks for, or the calls that its tools call for."""
 
 from __future__ import annotations
 
@@ -6,20 +6,39 @@ import json
 from typing import TYPE_CHECKING
 
 from sglang_parity.constrain.grammar import Constraint
-from sglang_parity.request.body import JsonSchemaResponseFormat, ResponseFormat
+from sglang_parity.errors import RequestError
+from sglang_parity.request.body import JsonSchemaResponseFormat, ResponseFormat, ToolChoice
 
 if TYPE_CHECKING:
     from sglang_parity.request import ChatRequest
 
 
-def output_constraints(request: ChatRequest) -> list[Constraint]:
-    """What ``response_format``, ``regex`` and ``ebnf`` say; the engine takes no more than one of them.
+def output_constraints(request: ChatRequest, tool_calls: Constraint | None) -> tuple[Constraint, ...]:
+    """What ``response_format``, ``regex`` and ``ebnf`` say, else what the request's tools do.
 
     Mirrors ``protocol.py::ChatCompletionRequest.to_sampling_params``: a schema holds the output whether it is called
-    strict or not, and an empty expression or grammar is none.
+    strict or not, and an empty expression or grammar is none. SGLang comes here once it has rendered the prompt, so a
+    prompt that cannot be rendered is refused first.
+
+    Args:
+        request: the request as SGLang reads it.
+        tool_calls: the constraint of its tools.
+
+    Raises:
+        RequestError: status 400, kind ``BadRequest``: a tool call is forced, which excludes any other constraint.
     """
+    shape = request.response_format
+    is_shaped = shape is not None and shape.type != "text"
+    is_forced = request.tool_choice == "required" or isinstance(request.tool_choice, ToolChoice)
+    if is_forced and (is_shaped or request.regex or request.ebnf):
+        raise RequestError(
+            "tool_choice 'required' or a named tool cannot be combined with "
+            "response_format, regex, or ebnf: the tool-call constraint and the "
+            "output constraint cannot both be honored.",
+            kind="BadRequest",
+        )
     constraints = []
-    match request.response_format:
+    match shape:
         case None | ResponseFormat(type="text"):
             pass
         case ResponseFormat(type="json_object"):
@@ -32,4 +51,6 @@ def output_constraints(request: ChatRequest) -> list[Constraint]:
         constraints.append(Constraint("regex", request.regex))
     if request.ebnf:
         constraints.append(Constraint("ebnf", request.ebnf))
-    return constraints
+    if not constraints and tool_calls is not None:
+        constraints.append(tool_calls)
+    return tuple(constraints)

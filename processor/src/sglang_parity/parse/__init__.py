@@ -7,9 +7,8 @@ one. The two differ on purpose, as SGLang's do: a stream cannot see what has not
 from __future__ import annotations
 
 from sglang_parity.parse.detokenize import Vocabulary
-from sglang_parity.parse.format import Delta, Extraction, Message, ParseOptions, Split, ToolCall
+from sglang_parity.parse.format import Delta, Extraction, Message, OutputFormat, ParseOptions, Split, ToolCall
 from sglang_parity.parse.reasoning_tokens import ReasoningTokens
-from sglang_parity.parse.selection import OutputFormat, select_output_format
 from sglang_parity.parse.stop import OutputText, StopStrings
 
 __all__ = [
@@ -24,7 +23,6 @@ __all__ = [
     "ToolCall",
     "Vocabulary",
     "parse_whole",
-    "select_output_format",
 ]
 
 

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+    from sglang_parity.request import ChatRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,10 @@ class ReasoningFormat(Protocol):
     @property
     def end_marker(self) -> str: ...
 
+    def is_requested(self, request: ChatRequest) -> bool:
+        """Whether the request asks for output that begins with reasoning."""
+        ...
+
     def stream(self, options: ParseOptions) -> ReasoningStream: ...
 
     def split(self, text: str, options: ParseOptions) -> Split: ...
@@ -115,3 +124,28 @@ class ToolCallFormat(Protocol):
     def stream(self) -> ToolCallStream: ...
 
     def extract(self, text: str, tool_names: frozenset[str]) -> Extraction: ...
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFormat:
+    """The formats of one worker's outputs; None for a parser that the worker runs without."""
+
+    reasoning: ReasoningFormat | None
+    tools: ToolCallFormat | None
+
+    @property
+    def has_parser(self) -> bool:
+        return self.reasoning is not None or self.tools is not None
+
+    def reasoning_end_id(self, tokenizer: Tokenizer) -> int | None:
+        """The id of the token that ends reasoning, or None without a reasoning format.
+
+        Raises:
+            ValueError: the tokenizer has no such token.
+        """
+        if self.reasoning is None:
+            return None
+        token_id: int | None = tokenizer.token_to_id(self.reasoning.end_marker)
+        if token_id is None:
+            raise ValueError(f"the tokenizer has no token {self.reasoning.end_marker}")
+        return token_id

@@ -1,4 +1,4 @@
-"""Messages → prompt text → token ids. ``selection`` finds a model's encoder, ``models`` holds one file per model."""
+"""Messages → prompt text → token ids."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sglang_parity.errors import RequestError
-from sglang_parity.render.selection import ChatModel, UnsupportedModelError, load_model
 
 if TYPE_CHECKING:
+    from sglang_parity.checkpoint import Checkpoint
+    from sglang_parity.render.encoder import Encoder
     from sglang_parity.request import ChatRequest
 
-__all__ = ["ChatModel", "Prompt", "UnsupportedModelError", "load_model", "render"]
+__all__ = ["Prompt", "render"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Prompt:
     token_ids: list[int]
 
 
-def render(request: ChatRequest, model: ChatModel) -> Prompt:
+def render(request: ChatRequest, encoder: Encoder, checkpoint: Checkpoint) -> Prompt:
     """Renders and tokenizes a request as ``serving_chat.py::_apply_jinja_template`` does.
 
     A turn to be continued is tokenized apart from what stands before it, so no token spans the seam, and loses a
@@ -41,12 +42,12 @@ def render(request: ChatRequest, model: ChatModel) -> Prompt:
         return Prompt(text="", token_ids=request.input_ids)
 
     try:
-        segments = model.encoder.encode(request)
+        segments = encoder.encode(request)
     except RecursionError as error:  # JSON nested hundreds deep; SGLang gives up where it copies the messages
         text = "Internal server error: maximum recursion depth exceeded while calling a Python object"
         raise RequestError(text, status=500, kind="InternalServerError") from error
-    token_ids = model.tokenize(segments.prompt)
+    token_ids = checkpoint.tokenize(segments.prompt)
     if segments.continuation:
-        continued = model.tokenize(segments.continuation)
-        token_ids += continued[1:] if continued[:1] == [model.bos_token_id] else continued
+        continued = checkpoint.tokenize(segments.continuation)
+        token_ids += continued[1:] if continued[:1] == [checkpoint.bos_token_id] else continued
     return Prompt(text=segments.prompt + segments.continuation, token_ids=token_ids)

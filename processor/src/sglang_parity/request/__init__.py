@@ -1,7 +1,6 @@
 """The request body as SGLang reads it: types and coercions (``body``), what is refused (``checks``), one reader."""
 
 from sglang_parity.request.body import ChatRequest, GenericMessage, Message, Tool, ToolCall, ToolChoice, UserMessage
-from sglang_parity.request.checks import refuse_conflicting_constraints
 from sglang_parity.request.reading import parse_json, read_request
 
 __all__ = [
@@ -14,5 +13,4 @@ __all__ = [
     "UserMessage",
     "parse_json",
     "read_request",
-    "refuse_conflicting_constraints",
 ]

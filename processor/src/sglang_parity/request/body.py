@@ -7,8 +7,6 @@ Unknown fields are ignored, as there.
 
 from __future__ import annotations
 
-import os
-import warnings
 from functools import cached_property
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -432,24 +430,6 @@ class ChatRequest(BaseModel):
                 tools += message.tools
         return tools
 
-    @property
-    def thinking_requested(self) -> bool:
-        """Whether the prompt opens a thinking block: Python truthiness of the kwarg, else the server's default.
-
-        Mirrors ``serving_chat.py::_apply_jinja_template``.
-        """
-        kwargs = self.chat_template_kwargs or {}
-        return bool(kwargs["thinking"]) if "thinking" in kwargs else _default_thinking()
-
-    @property
-    def require_reasoning(self) -> bool:
-        """Whether the output is read as reasoning: only where the kwarg is ``True`` itself.
-
-        Mirrors ``serving_chat.py::_get_reasoning_from_request`` for a reasoning parser whose default is
-        ``explicit_thinking``.
-        """
-        return self.chat_template_kwargs is not None and self.chat_template_kwargs.get("thinking") is True
-
 
 def _unfold_json_schema(body: dict[str, Any]) -> None:
     """``{"type": "json_schema", "schema": …}`` without ``json_schema``: builds it (``protocol.py::set_json_schema``).
@@ -541,14 +521,3 @@ def _adopt_data_parallel_rank(body: dict[str, Any]) -> None:
     """The deprecated name of ``routed_dp_rank`` still counts (``protocol.py::_migrate_deprecated_dp_rank``)."""
     if body.get("routed_dp_rank") is None and body.get("data_parallel_rank") is not None:
         body["routed_dp_rank"] = body["data_parallel_rank"]
-
-
-def _default_thinking() -> bool:
-    """``SGLANG_DEFAULT_THINKING``, read anew for every request as SGLang does (``environ.py::EnvBool``)."""
-    value = os.environ.get("SGLANG_DEFAULT_THINKING")
-    if value is None or value.lower() in ("false", "0", "no", "n"):
-        return False
-    if value.lower() in ("true", "1", "yes", "y"):
-        return True
-    warnings.warn(f"SGLANG_DEFAULT_THINKING={value!r} is no boolean, thinking stays off", stacklevel=2)
-    return False

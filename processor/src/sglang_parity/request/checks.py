@@ -21,10 +21,13 @@ _MEDIA_PARTS = (
 
 
 def check(request: ChatRequest, *, context_length: int | None) -> None:
-    """Refuses what ``serving_chat.py::_validate_request`` refuses; the first objection wins.
+    """Refuses what SGLang refuses before it looks at the conversation; the first objection wins.
+
+    Mirrors ``serving_chat.py::_validate_request``, then the beginning of ``_convert_to_internal_request``.
 
     Raises:
-        RequestError: status 400, kind ``BadRequestError``.
+        RequestError: status 400, kind ``BadRequestError``, or ``BadRequest`` where a stream asks for what only a whole
+            answer has.
     """
     objection = (
         _messages_objection(request)
@@ -34,6 +37,9 @@ def check(request: ChatRequest, *, context_length: int | None) -> None:
     )
     if objection is not None:
         raise RequestError(objection)
+    objection = _stream_objection(request)
+    if objection is not None:
+        raise RequestError(objection, kind="BadRequest")
 
 
 def _messages_objection(request: ChatRequest) -> str | None:
@@ -103,52 +109,23 @@ def _output_objection(request: ChatRequest, context_length: int | None) -> str |
     return None
 
 
-def refuse_streamed_extras(request: ChatRequest) -> None:
-    """Token ids and meta info are for unary answers only (``serving_chat.py::_convert_to_internal_request``).
-
-    Raises:
-        RequestError: status 400, kind ``BadRequest``.
-    """
+def _stream_objection(request: ChatRequest) -> str | None:
+    """Token ids and meta info are for unary answers only."""
     if not request.stream:
-        return
+        return None
     if request.return_prompt_token_ids:
-        objection = (
+        return (
             "return_prompt_token_ids is not supported with streaming. "
             "Please set stream=false when using return_prompt_token_ids=true."
         )
-    elif request.return_token_ids:
-        objection = (
+    if request.return_token_ids:
+        return (
             "return_token_ids is not supported with streaming on /v1/chat/completions. "
             "Please set stream=false when using return_token_ids=true."
         )
-    elif request.return_meta_info:
-        objection = (
+    if request.return_meta_info:
+        return (
             "return_meta_info is not supported with streaming. "
             "Please set stream=false when using return_meta_info=true."
         )
-    else:
-        return
-    raise RequestError(objection, kind="BadRequest")
-
-
-def refuse_conflicting_constraints(request: ChatRequest) -> None:
-    """A forced tool call excludes any other constraint on the output (``protocol.py::to_sampling_params``).
-
-    SGLang finds this after it has rendered the prompt, so a prompt that cannot be rendered is refused first.
-
-    Raises:
-        RequestError: status 400, kind ``BadRequest``.
-    """
-    forced = request.tool_choice == "required" or isinstance(request.tool_choice, ToolChoice)
-    constrained = (
-        bool(request.regex)
-        or bool(request.ebnf)
-        or (request.response_format is not None and request.response_format.type != "text")
-    )
-    if forced and constrained:
-        raise RequestError(
-            "tool_choice 'required' or a named tool cannot be combined with "
-            "response_format, regex, or ebnf: the tool-call constraint and the "
-            "output constraint cannot both be honored.",
-            kind="BadRequest",
-        )
+    return None

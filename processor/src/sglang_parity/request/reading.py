@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from sglang_parity.errors import RequestError
 from sglang_parity.request.body import ChatRequest
-from sglang_parity.request.checks import check, refuse_streamed_extras
+from sglang_parity.request.checks import check
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,7 +74,6 @@ def read_request(
 
     check(request, context_length=context_length)
     _take_effort_from_kwargs(request)
-    refuse_streamed_extras(request)
     if default_chat_template_kwargs:
         _merge_defaults(request, default_chat_template_kwargs)
     if request.effective_tools and request.tool_choice != "none":

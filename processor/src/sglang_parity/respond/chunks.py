@@ -21,9 +21,9 @@ class Chunks:
     processor. So are fields that it has no place for (``matched_stop``, ``metadata``).
     """
 
-    def __init__(self, response_id: str, model: str, nvext: dict[str, Any]) -> None:
-        """``nvext`` goes out with the first chunk."""
-        self._nvext = nvext
+    def __init__(self, response_id: str, model: str, extensions: dict[str, Any]) -> None:
+        """``extensions`` are more fields of the first chunk."""
+        self._extensions = extensions
         self._head: Chunk = {
             "id": response_id,
             "object": "chat.completion.chunk",
@@ -74,8 +74,9 @@ class Chunks:
 
     def _chunk(self, index: int, delta: dict[str, Any]) -> Chunk:
         chunk = {**self._head, "choices": [{"index": index, "delta": delta}]}
-        if self._nvext:
-            chunk["nvext"], self._nvext = self._nvext, {}
+        if self._extensions:
+            chunk |= self._extensions
+            self._extensions = {}
         return chunk
 
 

@@ -9,6 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sglang_parity.models.deepseek_v4.markers import (
+    BLOCK,
+    END_BLOCK,
+    END_INVOKE,
+    END_THINK,
+    GAP,
+    INVOKE,
+    THINK,
+)
 from sglang_parity.request.structural_tag import (
     AnyTextFormat,
     ConstStringFormat,
@@ -25,13 +34,9 @@ if TYPE_CHECKING:
     from sglang_parity.request.body import Function
     from sglang_parity.request.structural_tag import Format
 
-_BLOCK_START = "<｜DSML｜tool_calls>"
-_BLOCK_END = "</｜DSML｜tool_calls>"
-_REASONING_MARKERS = ("<think>", "</think>")
-
 
 @dataclass(frozen=True, slots=True)
-class DsmlToolCalls:
+class DsmlGrammar:
     """The grammar of a worker's tool calls.
 
     Attributes:
@@ -42,13 +47,11 @@ class DsmlToolCalls:
     reasoning_is_parsed: bool
 
     def auto(self, functions: Sequence[Function], *, parallel: bool) -> Format:
-        excludes = [] if self.reasoning_is_parsed else list(_REASONING_MARKERS)
+        excludes = [] if self.reasoning_is_parsed else [THINK, END_THINK]
         if not functions:
             return AnyTextFormat(excludes=excludes)
-        block = TagFormat(begin=f"{_BLOCK_START}\n", content=_calls(functions, parallel=parallel), end=_BLOCK_END)
-        return TriggeredTagsFormat(
-            triggers=[_BLOCK_START], tags=[block], excludes=excludes, stop_after_first=not parallel
-        )
+        block = TagFormat(begin=f"{BLOCK}\n", content=_calls(functions, parallel=parallel), end=END_BLOCK)
+        return TriggeredTagsFormat(triggers=[BLOCK], tags=[block], excludes=excludes, stop_after_first=not parallel)
 
     def required(self, functions: Sequence[Function], *, parallel: bool) -> Format:
         return _block_alone(_calls(functions, parallel=parallel))
@@ -58,7 +61,7 @@ class DsmlToolCalls:
 
 
 def _block_alone(content: Format) -> Format:
-    start, end = ConstStringFormat(value=f"\n\n{_BLOCK_START}\n"), ConstStringFormat(value=_BLOCK_END)
+    start, end = ConstStringFormat(value=f"{GAP}{BLOCK}\n"), ConstStringFormat(value=END_BLOCK)
     return SequenceFormat(elements=[start, content, end])
 
 
@@ -70,7 +73,7 @@ def _calls(functions: Sequence[Function], *, parallel: bool) -> TagsWithSeparato
 def _call(function: Function) -> TagFormat:
     schema = function.parameters if function.strict and isinstance(function.parameters, dict) else True
     return TagFormat(
-        begin=f'<｜DSML｜invoke name="{function.name}">\n',
+        begin=f'{INVOKE} name="{function.name}">\n',
         content=JSONSchemaFormat(json_schema=schema, style="deepseek_xml"),
-        end="</｜DSML｜invoke>\n",
+        end=f"{END_INVOKE}\n",
     )

@@ -16,6 +16,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from sglang_parity.errors import RequestError
+from sglang_parity.models.deepseek_v4.markers import (
+    ASSISTANT,
+    BLOCK,
+    BOS,
+    END_BLOCK,
+    END_INVOKE,
+    END_PARAMETER,
+    END_THINK,
+    EOS,
+    GAP,
+    INVOKE,
+    LATEST_REMINDER,
+    PARAMETER,
+    THINK,
+    USER,
+)
+from sglang_parity.models.deepseek_v4.thinking import prompt_thinks
 from sglang_parity.render.encoder import Segments
 
 if TYPE_CHECKING:
@@ -26,15 +43,6 @@ if TYPE_CHECKING:
     from sglang_parity.request import ChatRequest, Message, Tool
 
 logger = logging.getLogger(__name__)
-
-BOS = "<｜begin▁of▁sentence｜>"
-EOS = "<｜end▁of▁sentence｜>"
-USER = "<｜User｜>"
-ASSISTANT = "<｜Assistant｜>"
-LATEST_REMINDER = "<｜latest_reminder｜>"
-THINK = "<think>"
-END_THINK = "</think>"
-DSML = "｜DSML｜"
 
 _EFFORT_VERY_THOROUGH = (
     "Reasoning Effort: Absolute maximum with no shortcuts permitted.\n"
@@ -61,17 +69,17 @@ EFFORT_PROFILES: Mapping[str, Mapping[str, str]] = {
 _TOOLS_SECTION = f"""## Tools
 
 You have access to a set of tools to help answer the user's question. You can invoke tools by writing a \
-"<{DSML}tool_calls>" block like the following:
+"{BLOCK}" block like the following:
 
-<{DSML}tool_calls>
-<{DSML}invoke name="$TOOL_NAME">
-<{DSML}parameter name="$PARAMETER_NAME" string="true|false">$PARAMETER_VALUE</{DSML}parameter>
+{BLOCK}
+{INVOKE} name="$TOOL_NAME">
+{PARAMETER} name="$PARAMETER_NAME" string="true|false">$PARAMETER_VALUE{END_PARAMETER}
 ...
-</{DSML}invoke>
-<{DSML}invoke name="$TOOL_NAME2">
+{END_INVOKE}
+{INVOKE} name="$TOOL_NAME2">
 ...
-</{DSML}invoke>
-</{DSML}tool_calls>
+{END_INVOKE}
+{END_BLOCK}
 
 String parameters should be specified as is and set `string="true"`. For all other types (numbers, booleans, arrays, \
 objects), pass the value in JSON format and set `string="false"`.
@@ -134,7 +142,7 @@ class DeepseekV4:
     effort_profile: str
 
     @classmethod
-    def for_checkpoint(cls, checkpoint: Checkpoint, *, effort_profile: str | None = None) -> DeepseekV4:
+    def for_checkpoint(cls, checkpoint: Checkpoint, effort_profile: str | None = None) -> DeepseekV4:
         """Finds the checkpoint's effort profile and logs it.
 
         The order is: the given profile, ``dsv4_reasoning_effort_profile`` in ``config.json``, the checkpoint's own
@@ -182,7 +190,7 @@ class DeepseekV4:
 
         turns = _merge_user_turns(turns)
         _order_tool_results(turns)
-        thinking = request.thinking_requested
+        thinking = prompt_thinks(request)
         keeps_reasoning = any(turn.tools for turn in turns)  # with tools, earlier reasoning stays in the prompt
         if thinking and not keeps_reasoning:
             turns = _without_stale_turns(turns)
@@ -352,8 +360,8 @@ def _assistant(turn: _Turn, *, shows_reasoning: bool) -> str:
 def _tool_calls(calls: Sequence[_Call]) -> str:
     if not calls:
         return ""
-    invokes = "\n".join(f'<{DSML}invoke name="{call.name}">\n{_parameters(call)}\n</{DSML}invoke>' for call in calls)
-    return f"\n\n<{DSML}tool_calls>\n{invokes}\n</{DSML}tool_calls>"
+    invokes = "\n".join(f'{INVOKE} name="{call.name}">\n{_parameters(call)}\n{END_INVOKE}' for call in calls)
+    return f"{GAP}{BLOCK}\n{invokes}\n{END_BLOCK}"
 
 
 def _parameters(call: _Call) -> str:
@@ -361,9 +369,9 @@ def _parameters(call: _Call) -> str:
     if call.arguments is None:
         raise _not_an_object()
     return "\n".join(
-        f'<{DSML}parameter name="{name}" string="true">{value}</{DSML}parameter>'
+        f'{PARAMETER} name="{name}" string="true">{value}{END_PARAMETER}'
         if isinstance(value, str)
-        else f'<{DSML}parameter name="{name}" string="false">{_json(value)}</{DSML}parameter>'
+        else f'{PARAMETER} name="{name}" string="false">{_json(value)}{END_PARAMETER}'
         for name, value in call.arguments.items()
     )
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from sglang_parity.checkpoint import Checkpoint
-from sglang_parity.render import UnsupportedModelError, load_model
-from sglang_parity.render.models.deepseek_v4 import DeepseekV4
-from sglang_parity.render.selection import encoding_spec
+from sglang_parity.models import UnsupportedModelError, load_model
+from sglang_parity.models.deepseek_v4.prompt import DeepseekV4
+from sglang_parity.models.registry import encoding_spec
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 

@@ -6,32 +6,37 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from sglang_parity.models.deepseek_v4.markers import (
+    BAR,
+    BLOCK,
+    DSML,
+    END_BLOCK,
+    END_INVOKE,
+    END_PARAMETER,
+    END_THINK,
+    GAP,
+    INVOKE,
+    PARAMETER,
+    THINK,
+)
+from sglang_parity.models.deepseek_v4.thinking import output_reasons
 from sglang_parity.parse.format import Extraction, ParseOptions, Split, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-THINK_START = "<think>"
-THINK_END = "</think>"
+    from sglang_parity.request import ChatRequest
 
-_BAR = "｜"
-_DSML = f"{_BAR}DSML{_BAR}"
-_BLOCK_START = f"<{_DSML}tool_calls>"
-_BLOCK_END = f"</{_DSML}tool_calls>"
-_INVOKE_START = f"<{_DSML}invoke"
-_INVOKE_END = f"</{_DSML}invoke>"
-_INVOKE_HEADER = re.compile(rf'{_INVOKE_START}\s+name="(?P<name>[^"]+)"\s*(?P<close>/?>)')
+_INVOKE_HEADER = re.compile(rf'{INVOKE}\s+name="(?P<name>[^"]+)"\s*(?P<close>/?>)')
 _PARAMETER = re.compile(
-    rf'<{_DSML}parameter\s+name="(?P<name>[^"]+)"\s+string="(?P<string>[^"]+)"\s*>(?P<value>.*?)</{_DSML}parameter>',
+    rf'{PARAMETER}\s+name="(?P<name>[^"]+)"\s+string="(?P<string>[^"]+)"\s*>(?P<value>.*?){END_PARAMETER}',
     re.DOTALL,
 )
 
-_REASONING_MARKERS = (THINK_START, THINK_END, _BLOCK_START)
+_REASONING_MARKERS = (THINK, END_THINK, BLOCK)
 _LONGEST_REASONING_MARKER = max(map(len, _REASONING_MARKERS))
-_DSML_PIECES = (_DSML, f"<{_BAR}", f"</{_BAR}")
+_DSML_PIECES = (DSML, f"<{BAR}", f"</{BAR}")
 _DSML_BEGINNINGS = ("<", "</")
-# What the encoder puts between prose and the tool call block.
-_BLOCK_GAP = "\n\n"
 
 
 class ReasoningBlock:
@@ -40,7 +45,10 @@ class ReasoningBlock:
     Mirrors ``DeepSeekV4Detector`` of ``parser/reasoning_parser.py``.
     """
 
-    end_marker = THINK_END
+    end_marker = END_THINK
+
+    def is_requested(self, request: ChatRequest) -> bool:
+        return output_reasons(request)
 
     def stream(self, options: ParseOptions) -> ReasoningBlockStream:
         return ReasoningBlockStream(options)
@@ -53,14 +61,14 @@ class ReasoningBlock:
         return split
 
     def _split(self, text: str, options: ParseOptions) -> Split:
-        if not _starts_in_reasoning(options) and THINK_START not in text:
+        if not _starts_in_reasoning(options) and THINK not in text:
             return Split(content=text)
-        while text.startswith(THINK_START):
-            text = text.removeprefix(THINK_START)
-        reasoning, end, content = text.partition(THINK_END)
+        while text.startswith(THINK):
+            text = text.removeprefix(THINK)
+        reasoning, end, content = text.partition(END_THINK)
         if end:
             return Split(reasoning, content)
-        if THINK_END in options.continued_content:
+        if END_THINK in options.continued_content:
             return Split(content=text)
         block = _find_block_at_line_start(text)
         if block >= 0:
@@ -91,18 +99,18 @@ class ReasoningBlockStream:
         self._buffer += text
         if _partial_marker_length(self._buffer, _REASONING_MARKERS) == len(self._buffer):
             return Split()
-        if not self._start_removed and self._find(THINK_START) >= 0:
-            self._buffer = self._buffer.replace(THINK_START, "", 1)
+        if not self._start_removed and self._find(THINK) >= 0:
+            self._buffer = self._buffer.replace(THINK, "", 1)
             self._searched = 0
             self._start_removed = True
             self._in_reasoning = True
         if not self._in_reasoning:
             return Split(content=self._take(len(self._buffer)))
-        end = self._find(THINK_END)
+        end = self._find(END_THINK)
         if end >= 0:
             self._in_reasoning = False
             reasoning = self._take(end)
-            return Split(reasoning, self._take(len(self._buffer)).removeprefix(THINK_END))
+            return Split(reasoning, self._take(len(self._buffer)).removeprefix(END_THINK))
         block = _find_block_at_line_start(self._buffer, self._search_start(), self._last_sent)
         if block >= 0:
             self._in_reasoning = False
@@ -120,7 +128,7 @@ class ReasoningBlockStream:
         rest = self._take(len(self._buffer))
         if not self._in_reasoning:
             return Split(content=rest)
-        rest = _without_partial_block_start(rest.removeprefix(THINK_START), self._last_sent)
+        rest = _without_partial_block_start(rest.removeprefix(THINK), self._last_sent)
         if self._force_nonempty_content:
             return Split(content="".join(self._sent_reasoning) + rest)
         return Split(rest)
@@ -166,11 +174,11 @@ class DsmlToolCalls:
 
         A call that is unclosed or malformed, or that names no tool, is dropped, and no DSML is left in the content.
         """
-        prose, block, _ = text.partition(_BLOCK_START)
+        prose, block, _ = text.partition(BLOCK)
         sections: Iterable[str]
         if block:
-            content, sections = prose.removesuffix(_BLOCK_GAP), _closed_blocks(text)
-        elif _INVOKE_START in text:
+            content, sections = prose.removesuffix(GAP), _closed_blocks(text)
+        elif INVOKE in text:
             content, sections = _before_dsml(text), [text]
         else:
             return Extraction(text)
@@ -239,18 +247,18 @@ class DsmlToolCallStream:
         if self._header is None:
             self._header = _INVOKE_HEADER.search(self._buffer, self._searched)
             if self._header is None:
-                start = self._buffer.find(_INVOKE_START, self._searched)
-                self._searched = start if start >= 0 else max(0, len(self._buffer) - len(_INVOKE_START) + 1)
+                start = self._buffer.find(INVOKE, self._searched)
+                self._searched = start if start >= 0 else max(0, len(self._buffer) - len(INVOKE) + 1)
                 return None
             self._searched = self._header.end()
         invoke = _closed_invoke(self._buffer, self._header, self._searched)
         if invoke is None:
-            self._searched = max(self._searched, len(self._buffer) - len(_INVOKE_END) + 1)
+            self._searched = max(self._searched, len(self._buffer) - len(END_INVOKE) + 1)
         return invoke
 
     def _before_invoke(self, start: int) -> str:
-        block = self._buffer.rfind(_BLOCK_START, 0, start)
-        return self._buffer[: block if block >= 0 else start].removesuffix(_BLOCK_GAP)
+        block = self._buffer.rfind(BLOCK, 0, start)
+        return self._buffer[: block if block >= 0 else start].removesuffix(GAP)
 
     def _drop(self, length: int) -> None:
         self._buffer = self._buffer[length:]
@@ -260,9 +268,9 @@ class DsmlToolCallStream:
 
 
 def _starts_in_reasoning(options: ParseOptions) -> bool:
-    if THINK_END in options.continued_content:
+    if END_THINK in options.continued_content:
         return False
-    return options.in_reasoning or THINK_START in options.continued_content
+    return options.in_reasoning or THINK in options.continued_content
 
 
 def _partial_marker_length(text: str, markers: tuple[str, ...]) -> int:
@@ -284,37 +292,37 @@ def _find_block_at_line_start(text: str, start: int = 0, preceded_by: str = "") 
     A mention in mid-line ends no reasoning. ``preceded_by`` is the character before the text, empty where the output
     starts with it.
     """
-    position = text.find(_BLOCK_START, start)
+    position = text.find(BLOCK, start)
     while position >= 0 and not _begins_line(text, position, preceded_by):
-        position = text.find(_BLOCK_START, position + 1)
+        position = text.find(BLOCK, position + 1)
     return position
 
 
 def _without_partial_block_start(text: str, preceded_by: str = "") -> str:
     """The text without the beginning of a tool call block that an output cut short may end in."""
-    length = _partial_marker_length(text, (_BLOCK_START,))
+    length = _partial_marker_length(text, (BLOCK,))
     if length and _begins_line(text, len(text) - length, preceded_by):
         return text[:-length]
     return text
 
 
 def _holds_dsml(text: str) -> bool:
-    return _BAR in text and any(piece in text for piece in _DSML_PIECES)
+    return BAR in text and any(piece in text for piece in _DSML_PIECES)
 
 
 def _before_dsml(text: str) -> str:
     """The prose before the first DSML tag."""
-    prose, marker, _ = text.partition(_DSML)
+    prose, marker, _ = text.partition(DSML)
     if not marker:
         return text
     prose = prose.removesuffix("</") if prose.endswith("</") else prose.removesuffix("<")
-    return prose.removesuffix(_BLOCK_GAP)
+    return prose.removesuffix(GAP)
 
 
 def _closed_blocks(text: str) -> Iterator[str]:
     """What stands inside each closed tool call block."""
-    while (start := text.find(_BLOCK_START)) >= 0:
-        inside, end, text = text[start + len(_BLOCK_START) :].partition(_BLOCK_END)
+    while (start := text.find(BLOCK)) >= 0:
+        inside, end, text = text[start + len(BLOCK) :].partition(END_BLOCK)
         if not end:
             return
         yield inside
@@ -336,10 +344,10 @@ def _closed_invoke(text: str, header: re.Match[str], search_from: int) -> _Invok
     name = header["name"].strip()
     if header["close"] == "/>":
         return _Invoke(name, "", header.start(), header.end())
-    end = text.find(_INVOKE_END, search_from)
+    end = text.find(END_INVOKE, search_from)
     if end < 0:
         return None
-    return _Invoke(name, text[header.end() : end], header.start(), end + len(_INVOKE_END))
+    return _Invoke(name, text[header.end() : end], header.start(), end + len(END_INVOKE))
 
 
 def _arguments(body: str) -> str | None:
@@ -361,7 +369,7 @@ def _arguments(body: str) -> str | None:
         value = parameter["value"].strip()
         parameters[parameter["name"]] = value if parameter["string"] == "true" else _json_or_text(value)
     rest = _PARAMETER.sub("", body)
-    if _DSML in rest or (not parameters and rest.strip()):
+    if DSML in rest or (not parameters and rest.strip()):
         return None
     return _dump_json(parameters)
 
