@@ -92,6 +92,11 @@ def _tools() -> Iterator[RefusedCase]:
     yield _refused("named-and-response-format", "processor", tool_choice=offered, **TOOLS, **as_json)
     yield _refused("tool-schema-wrong", "processor", tools=[wrong])
     yield _refused("tool-without-function", "front", "`function`", tools=[{"type": "function"}])
+    conflict = [
+        {"type": "custom", "function": {"name": name, "parameters": {"$defs": {"n": {"type": name}}}}}
+        for name in ("string", "null")
+    ]
+    yield _refused("tool-definitions-in-conflict", "front", "`custom`", tool_choice="required", tools=conflict)
     doubled = {**system("S"), "tools": [tool("f", "d")]}
     yield _refused("tool-names-doubled", "processor", messages=[doubled, *HI], tools=[tool("f", "d")])
 

@@ -97,6 +97,18 @@ def test_a_model_that_is_not_supported_is_not_served_until_its_card_is_right(dyn
             assert frontend.says("Hello")
 
 
+def test_forced_calls_without_a_parser_are_refused_where_their_definitions_conflict(dynamo: LocalDynamo) -> None:
+    """As SGLang refuses them, though by Dynamo's front, which forces no call without a parser."""
+    tools = [
+        {"type": "function", "function": {"name": name, "parameters": {"$defs": {"n": {"type": name}}}}}
+        for name in ("string", "null")
+    ]
+    with dynamo.worker("m", "--tool-call-parser", ""), dynamo.frontend(*NAMED) as frontend:
+        wait_until(lambda: frontend.models() == ["m"])
+        assert frontend.says("Hello")
+        assert frontend.chat({"say": "Hello"}, tools=tools, tool_choice="required").status_code == 400
+
+
 def test_a_text_input_model_passes_by_the_processor(dynamo: LocalDynamo) -> None:
     with dynamo.worker("m", "--text-input"), dynamo.frontend(*NAMED) as frontend:
         wait_until(lambda: frontend.models() == ["m"])

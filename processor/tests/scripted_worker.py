@@ -26,22 +26,23 @@ from dynamo.runtime import DistributedRuntime
 from tokenizers import Tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
-USER, ASSISTANT = "<｜User｜>", "<｜Assistant｜>"
 EOS = 1
 
 
 class ScriptedEngine:
     """Answers preprocessed requests."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, marks: Sequence[str]) -> None:
+        """``marks`` stand before and after the last user message in a prompt."""
         self._tokenizer = tokenizer
+        self._before, self._after = marks
 
     async def generate(self, request: dict[str, Any], context: Any) -> AsyncIterator[dict[str, Any]]:
         prompt = self._tokenizer.decode(request["token_ids"], skip_special_tokens=False)
         print(f"request {context.id()} carries {context.trace_headers()}", flush=True)
-        order = json.loads(prompt[prompt.rindex(USER) + len(USER) : prompt.rindex(ASSISTANT)])
+        order = json.loads(prompt[prompt.rindex(self._before) + len(self._before) : prompt.rindex(self._after)])
         await asyncio.sleep(order.get("after_s", 0))
         ids = self._tokenizer.encode(order.get("say", ""), add_special_tokens=False).ids
         for token_ids in [ids] * order["times"] if "times" in order else [[token_id] for token_id in ids]:
@@ -74,9 +75,10 @@ async def serve(options: argparse.Namespace) -> None:
     loop.add_signal_handler(signal.SIGTERM, runtime.shutdown)
     endpoint = runtime.endpoint(f"test.{options.component}.generate")
     published = ModelRuntimeConfig()
-    published.tool_call_parser, published.reasoning_parser = options.tool_call_parser, "deepseek-v4"
+    published.tool_call_parser = options.tool_call_parser or None
+    published.reasoning_parser = "deepseek-v4"
     published.context_length = options.context_length
-    engine = ScriptedEngine(Tokenizer.from_file(str(options.checkpoint / "tokenizer.json")))
+    engine = ScriptedEngine(Tokenizer.from_file(str(options.checkpoint / "tokenizer.json")), options.marks)
     registered = register_model(
         ModelInput.Text if options.text_input else ModelInput.Tokens,
         ModelType.Chat,
@@ -95,7 +97,8 @@ def main() -> None:
     parser.add_argument("model")
     parser.add_argument("--component", default="backend")
     parser.add_argument("--context-length", type=int, default=1000)
-    parser.add_argument("--tool-call-parser", default="deepseekv4")
+    parser.add_argument("--tool-call-parser", default="deepseekv4", help="none where it is empty")
+    parser.add_argument("--marks", nargs=2, default=["<｜User｜>", "<｜Assistant｜>"])
     parser.add_argument("--text-input", action="store_true")
     asyncio.run(serve(parser.parse_args()))
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import io
 import json
-from typing import TYPE_CHECKING, Any
+import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 from sglang_parity import render_request
 from sglang_parity.cli import main
+from sglang_parity.errors import RequestError
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+SAMPLING = Path(__file__).parents[2] / "fixtures" / "sampling_parity" / "deepseek-v4.json"
+SAMPLING_CASES: list[dict[str, Any]] = json.loads(SAMPLING.read_text(encoding="utf-8"))["cases"]
 HI = {"messages": [{"role": "user", "content": "Hi"}]}
 
 
@@ -62,10 +64,37 @@ def test_a_line_nested_beyond_pythons_recursion_limit_is_an_error_line(
     assert "prompt" in plain
 
 
+CONFLICT = next(case for case in SAMPLING_CASES if case["name"] == "required, definitions in conflict")
+
+
+def test_forced_calls_whose_definitions_conflict_are_refused_as_recorded(
+    checkpoint_directory: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """By the command and by the function: without a parser whatever the tools are, with one where no grammar fits."""
+    recorded, functions = CONFLICT["request"], as_functions(CONFLICT["request"])
+    refused = {"error": {key: CONFLICT["error"][key] for key in ("status", "message")}}
+    directory = ["--checkpoint", str(checkpoint_directory)]
+    parsers = ["--tool-call-parser", "deepseekv4", "--reasoning-parser", "deepseek-v4"]
+    lines = [json.dumps(recorded), json.dumps(functions)]
+    assert run(lines, directory, monkeypatch, capsysbinary) == [refused, refused]
+    with_parser, rendered = run(lines, [*directory, *parsers], monkeypatch, capsysbinary)
+    assert with_parser == refused
+    assert "prompt" in rendered
+    with pytest.raises(RequestError, match=re.escape(CONFLICT["error"]["message"])):
+        render_request(functions, checkpoint_directory)
+
+
+def as_functions(request: dict[str, Any]) -> dict[str, Any]:
+    """The request with tools that a model's grammar has a form for."""
+    return {**request, "tools": [{**tool, "type": "function"} for tool in request["tools"]]}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["render"], "--checkpoint"),
+        (["render", "--checkpoint", "{directory}", "--tool-call-parser", "x"], "unknown tool call parser 'x', known: "),
+        (["render", "--checkpoint", "{directory}", "--reasoning-parser", "x"], "unknown reasoning parser 'x', known: "),
         (["render", "--checkpoint", "nowhere"], "nowhere has no config.json"),
         (["render", "--checkpoint", "{directory}", "--default-chat-template-kwargs", "x"], "not JSON"),
         (["render", "--checkpoint", "{directory}", "--default-chat-template-kwargs", "[]"], "not a JSON object"),

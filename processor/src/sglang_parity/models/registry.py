@@ -70,10 +70,11 @@ def load_model(
         UnsupportedModelError: no family renders this checkpoint.
         ValueError: no family has a parser of this name, or the effort profile does not exist.
     """
+    output_format = select_output_format(reasoning_parser, tool_call_parser)
     return ChatModel(
         checkpoint,
-        _family_of(checkpoint, tool_call_parser).load_encoder(checkpoint, effort_profile),
-        select_output_format(reasoning_parser, tool_call_parser),
+        load_encoder(checkpoint, tool_call_parser=tool_call_parser, effort_profile=effort_profile),
+        output_format,
         _tool_call_grammar(tool_call_parser, reasoning_parser),
         context_length,
         default_chat_template_kwargs,
@@ -103,11 +104,19 @@ def _tool_call_grammar(tool_call_parser: str | None, reasoning_parser: str | Non
     return None if tool_call_parser is None else grammars[tool_call_parser](reasoning_parser is not None)
 
 
-def _family_of(checkpoint: Checkpoint, tool_call_parser: str | None) -> Family:
+def load_encoder(
+    checkpoint: Checkpoint, *, tool_call_parser: str | None = None, effort_profile: str | None = None
+) -> Encoder:
+    """The encoder of a checkpoint's prompts.
+
+    Raises:
+        UnsupportedModelError: no family renders this checkpoint.
+        ValueError: the effort profile does not exist.
+    """
     encoding = encoding_spec(checkpoint, tool_call_parser)
     for family in FAMILIES:
         if family.encoding == encoding:
-            return family
+            return family.load_encoder(checkpoint, effort_profile)
     raise UnsupportedModelError(
         f"no encoder for architectures {checkpoint.config.get('architectures')}, "
         f"model_type {checkpoint.config.get('model_type')!r}, tool-call parser {tool_call_parser!r}: "
