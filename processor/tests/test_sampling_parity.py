@@ -117,7 +117,7 @@ def processed(case: dict[str, Any], checkpoint: Checkpoint) -> dict[str, Any]:
         context_length=server.get("context_length"),
     )
     prepared = prepare(case["request"], model)
-    return router_request(prepared, sampling_params(prepared, served, model.context_length), served.eos_token_ids)
+    return router_request(prepared, sampling_params(prepared, model), served.eos_token_ids)
 
 
 def as_the_engine_has_it(params: dict[str, Any]) -> dict[str, Any]:

@@ -87,8 +87,7 @@ class ChatEngine:
             if context.is_stopped():
                 raise Cancelled("the client has gone")
             set_headers(context, job.headers)
-            chat_model = self._model.chat_model
-            sampling = sampling_params(job.prepared, chat_model.checkpoint, chat_model.context_length)
+            sampling = sampling_params(job.prepared, self._model.chat_model)
 
             answer = self._answer(job, Chunks(context.id(), job.prepared.chat.model, job.extensions))
             async with aclosing(await self._steps(job, sampling, context)) as steps:

@@ -11,8 +11,8 @@ from sglang_parity.errors import RequestError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sglang_parity.checkpoint import Checkpoint
     from sglang_parity.constrain import Constraint
+    from sglang_parity.models import ChatModel
     from sglang_parity.prepare import Prepared
     from sglang_parity.request import ChatRequest
 
@@ -41,7 +41,7 @@ class SamplingParams:
     constraint: Constraint | None
 
 
-def sampling_params(prepared: Prepared, checkpoint: Checkpoint, context_length: int | None) -> SamplingParams:
+def sampling_params(prepared: Prepared, model: ChatModel) -> SamplingParams:
     """Settles how to generate, and refuses what SGLang does between the prompt and the scheduler, in its words.
 
     Mirrors ``protocol.py::ChatCompletionRequest.to_sampling_params``, ``tokenizer_manager.py::_validate_one_request``
@@ -51,13 +51,12 @@ def sampling_params(prepared: Prepared, checkpoint: Checkpoint, context_length: 
 
     Args:
         prepared: the request.
-        checkpoint: what is served.
-        context_length: the worker's, None where it published none.
+        model: what serves it.
 
     Raises:
         RequestError: status 400, kind ``BadRequestError``.
     """
-    chat = prepared.chat
+    chat, checkpoint = prepared.chat, model.checkpoint
     max_new_tokens = chat.max_completion_tokens or chat.max_tokens  # 0 counts as not given
     sampling = SamplingParams(
         **_with_defaults(chat, checkpoint.generation_config),
@@ -65,7 +64,7 @@ def sampling_params(prepared: Prepared, checkpoint: Checkpoint, context_length: 
         constraint=prepared.constraints[0] if prepared.constraints else None,
     )
     objection = (
-        _length_objection(len(prepared.prompt.token_ids), max_new_tokens, context_length)
+        _length_objection(len(prepared.prompt.token_ids), max_new_tokens, model.context_length)
         or _sampling_objection(chat, sampling)
         or _limits_objection(chat, max_new_tokens, checkpoint.config["vocab_size"])
     )
